@@ -69,7 +69,9 @@ const GUEST = {
   sesso: 'F',
   data_nascita: '1985-04-12',
   tipo_documento: 'IDELE',
-  numero_documento: 'CA12345AA'
+  numero_documento: 'CA12345AA',
+  arrivo: null,
+  partenza: null
 }
 
 export const BookingDetail = Closed(

@@ -24,8 +24,10 @@ export const SoggiornoDaPrenotazione = Closed({
 })
 export type SoggiornoDaPrenotazione = Static<typeof SoggiornoDaPrenotazione>
 
-/** The day from which a stay over 30 nights is reported again. */
-const Dal = Type.String({ ...Day, description: 'Per il rinnovo di un soggiorno oltre i 30 giorni' })
+/** The first night that is not declared. */
+const Dal = Type.String({
+  ...Day, description: 'La prima notte non comunicata di un soggiorno prolungato, o oltre i 30 giorni'
+})
 
 /** The body is optional. */
 export const SchedineBody = Nullable(

@@ -56,7 +56,9 @@ export const PrenotazioneDellaGiornata = Closed({
   prenotazione_id: Id,
   nome_cognome: Type.String(),
   stato: OneOf(DAY_STATE_NAMES),
-  /** Number of saved guests, and of guests booked. */
+  /** Set when the booking arrived before: its guests who arrive on this day, or stay on undeclared from it. */
+  dal: Type.Optional(Day),
+  /** Number of saved guests who are due, and of all who are. */
   ospiti: Type.Integer(),
   numero_ospiti: Type.Integer(),
   /** The submissions of its guests. */

@@ -19,13 +19,20 @@ export const Guest = Closed({
   sesso: Nullable(Type.String()),
   data_nascita: Nullable(Day),
   tipo_documento: Nullable(Type.String()),
-  numero_documento: Nullable(Type.String())
+  numero_documento: Nullable(Type.String()),
+  arrivo: Nullable(Day),
+  partenza: Nullable(Day)
 }, { $id: 'Ospite' })
 export type Guest = Static<typeof Guest>
 
 /** A field that may be absent, null or empty. All mean "unknown", and are stored as null. */
 const optional = (maxLength: number, description?: string) =>
   Type.Optional(Nullable(Text(maxLength, { ...description !== undefined && { description } })))
+
+/** A day, with the same meaning of absent, null and empty. */
+const DayOrEmpty = (description?: string) => Type.Optional(Type.Unsafe<string | null>({
+  type: ['string', 'null'], format: 'day-or-empty', maxLength: 10, ...description !== undefined && { description }
+}))
 
 /** A guest in a `saveOspiti` request. The last four fields allow making a schedina from stored data. */
 export const GuestInput = Closed(
@@ -51,7 +58,9 @@ export const GuestInput = Closed(
     tipo_alloggiato: optional(2, GUEST_WORDS.tipo_alloggiato),
     comune_nascita: optional(20, GUEST_WORDS.comune_nascita),
     provincia_nascita: optional(2, GUEST_WORDS.provincia_nascita),
-    stato_nascita: optional(20, GUEST_WORDS.stato_nascita)
+    stato_nascita: optional(20, GUEST_WORDS.stato_nascita),
+    arrivo: DayOrEmpty('Se non è quello della prenotazione: il primo giorno di questo ospite'),
+    partenza: DayOrEmpty('Se non è quella della prenotazione: il giorno in cui questo ospite parte')
   },
   { $id: 'OspiteDaSalvare' }
 )

@@ -44,6 +44,17 @@ export const BookingToVerify = Closed({
 }, { $id: 'PrenotazioneDaVerificare' })
 export type BookingToVerify = Static<typeof BookingToVerify>
 
+export const ProlongedStay = Closed({
+  prenotazione_id: Id,
+  nome_cognome: Type.String(),
+  check_in: Day,
+  dal: { ...Day, description: 'La prima notte non comunicata: una proroga è un nuovo arrivo' },
+  /** The legal deadline. */
+  scadenza: Instant,
+  ospiti_mancanti: Type.Integer({ description: 'Ospiti di cui questa notte non è comunicata' })
+}, { $id: 'ProrogaDaComunicare' })
+export type ProlongedStay = Static<typeof ProlongedStay>
+
 export const CrossCheckQuery = Closed({
   da: Type.Optional({ ...Day, description: 'Arrivi da questo giorno; se manca, dal primo' }),
   a: Type.Optional({ ...Day, description: 'Arrivi fino a questo giorno, compreso, e non dopo oggi; se manca, oggi' })
@@ -56,6 +67,7 @@ export const CrossCheckAnswer = Closed(
     totale_ricevute: Type.Integer(),
     mancanti: Type.Array(Ref(BookingToVerify)),
     in_attesa: Type.Array(Ref(BookingToVerify)),
+    proroghe: Type.Array(Ref(ProlongedStay)),
     discordanze: Type.Array(Closed({ giorno: Day, inviate: Type.Integer(), in_ricevuta: Type.Integer() }))
   },
   {
@@ -81,6 +93,16 @@ export const CrossCheckAnswer = Closed(
             ospiti_mancanti: 2,
             giorno: '2026-11-21',
             motivo: 'non_ancora_emessa'
+          }
+        ],
+        proroghe: [
+          {
+            prenotazione_id: 1,
+            nome_cognome: 'Marco Prova',
+            check_in: '2026-11-19',
+            dal: '2026-11-21',
+            scadenza: '2026-11-22T13:00:00.000Z',
+            ospiti_mancanti: 1
           }
         ],
         discordanze: [{ giorno: '2026-11-19', inviate: 3, in_ricevuta: 2 }]

@@ -142,7 +142,9 @@ const StoredGuest = Closed({
   tipo_alloggiato: Nullable(Type.String()),
   comune_nascita: Nullable(Type.String()),
   provincia_nascita: Nullable(Type.String()),
-  stato_nascita: Nullable(Type.String())
+  stato_nascita: Nullable(Type.String()),
+  arrivo: Nullable(Day),
+  partenza: Nullable(Day)
 })
 export type StoredGuest = Static<typeof StoredGuest>
 
@@ -175,7 +177,9 @@ export const ScanGuestAnswer = Closed({
         tipo_alloggiato: null,
         comune_nascita: '412058091',
         provincia_nascita: 'RM',
-        stato_nascita: '100000100'
+        stato_nascita: '100000100',
+        arrivo: null,
+        partenza: null
       },
       errors: [{ ospite: 0, campo: 'luogo_rilascio', messaggio: 'Manca il luogo di rilascio del documento' }],
       warnings: [],

@@ -4,6 +4,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
 import { EsitoSchedina, InvioFailure, InvioUnderWay } from '#schemas/alloggiati.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
+import { stayWithGuests } from '#src/bookings/index.ts'
 import { ConfigError } from '#src/config/data-folder.ts'
 import { type Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -23,7 +24,7 @@ import { submissionRoutes, verificationRoutes } from './routes/submission-routes
 import { schedineRoutes } from './routes/schedine-routes.ts'
 import { receiptRoutes } from './routes/receipt-routes.ts'
 import { judge } from './schedine/accept-schedine.ts'
-import { fromBooking } from './schedine/from-booking.ts'
+import { schedineOf } from './schedine/from-booking.ts'
 import { policeService } from './service/police-service.ts'
 import { guestCodes } from './tables/guest-codes.ts'
 import { tablesSource } from './tables/tables-source.ts'
@@ -83,10 +84,10 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   app.addHook('onRoute', (route) => { Object.assign(route.schema!, { tags: ['Alloggiati Web'] }) })
   for (const schema of [Segnalazione, EsitoSchedina, InvioFailure, InvioUnderWay]) app.addSchema(schema)
   await app.register(serviceRoutes, { service, clock, tables: tables.get, onAccepted: archive.retryRefused })
-  const context = { ledger, clock, tables: tables.get }
+  const context = { ledger, keys, mode, clock, tables: tables.get }
   app.provideBookingRemarks(async (executor, id) => {
-    const { schedine, soggiorno } = await fromBooking(executor, id, {})
-    return await judge(context, schedine, soggiorno)
+    const { ospiti, check_in, numero_notti } = await stayWithGuests(executor, id)
+    return await judge(context, schedineOf(ospiti), { id, check_in, numero_notti })
   })
   await app.register(schedineRoutes, { context })
   const submissions = { ledger, mode, keys, clock, chainHead }

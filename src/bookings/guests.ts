@@ -4,7 +4,8 @@ import { GuestFields, type GuestInput, type SaveGuests } from '#schemas/guest.ts
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
-import { placesFor, type GuestPlace } from './stays.ts'
+import { guestDayFaults, mostAtOnce } from './guest-days.ts'
+import { lockStay, type GuestPlace } from './stays.ts'
 
 /** Saving again overwrites every field. */
 const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`excluded.${name}`)]))
@@ -16,7 +17,7 @@ const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`e
  * @param noteDone further writes in the same transaction
  * @returns how many guests the booking now has
  * @throws PrenotazioneNonTrovata
- * @throws CampiNonValidi when there are more guests than `numero_ospiti`
+ * @throws CampiNonValidi when more guests than `numero_ospiti` stay in one night, or outside the stay
  */
 export function saveGuests (
   db: Database,
@@ -25,13 +26,13 @@ export function saveGuests (
   noteDone: (tx: Transaction) => Promise<void>
 ): Promise<number> {
   return db.transaction(async (tx) => {
-    const places = await placesFor(tx, prenotazione_id, { lock: true })
-    if (dati.length > places) {
-      throw new CampiNonValidi({
-        campo: 'dati',
-        messaggio: `ha ${dati.length} ospiti, ma la prenotazione è per ${places}`
-      })
+    const { numero_ospiti: places, ...stay } = await lockStay(tx, prenotazione_id)
+    const faults = guestDayFaults(dati, stay)
+    const most = faults.length > 0 ? 0 : mostAtOnce(dati, stay)
+    if (most > places) {
+      faults.push({ campo: 'dati', messaggio: `ha ${most} ospiti in una notte, ma la prenotazione è per ${places}` })
     }
+    if (faults.length > 0) throw new CampiNonValidi(...faults)
     await noteChange(tx, prenotazione_id)
     const rows = dati.map((guest, indice) => ({
       ...known(guest),
@@ -69,7 +70,7 @@ export async function placeGuest (
   { prenotazione_id, guest_idx: indice }: GuestPlace,
   change: (saved: SavedGuest | undefined) => Partial<GuestInput> & { nome: string, cognome: string }
 ): Promise<SavedGuest> {
-  const places = await placesFor(tx, prenotazione_id, { lock: true })
+  const { numero_ospiti: places, ...stay } = await lockStay(tx, prenotazione_id)
   const here = and(eq(ospiti.prenotazione_id, prenotazione_id), eq(ospiti.indice, indice))
   const [saved] = await tx.select().from(ospiti).where(here)
   const free = await tx.$count(ospiti, eq(ospiti.prenotazione_id, prenotazione_id))
@@ -82,6 +83,10 @@ export async function placeGuest (
   await noteChange(tx, prenotazione_id)
   const { nome, cognome, ...fields } = change(saved)
   const values = { ...given(fields), nome, cognome }
+  const faults = guestDayFaults([{ ...saved, ...values }], stay)
+  if (faults.length > 0) {
+    throw new CampiNonValidi(...faults.map((fault) => ({ ...fault, campo: fault.campo.replace('[0]', '') })))
+  }
   const [placed] = await tx.insert(ospiti).values({ ...values, prenotazione_id, indice })
     .onConflictDoUpdate({ target: [ospiti.prenotazione_id, ospiti.indice], set: values })
     .returning()

@@ -1,6 +1,7 @@
 /* Exports of bookings for other areas and the app. */
 export { countryName } from './countries.ts'
 export { PrenotazioneNonTrovata } from './errors.ts'
+export type { GuestDays, OwnDays } from './guest-days.ts'
 export { placeGuest, type SavedGuest } from './guests.ts'
 export { default as bookingHooks, type BeforeDelete, type GuestsRemoved } from './booking-hooks.ts'
 export {
@@ -8,7 +9,8 @@ export {
 } from './personal-data-report.ts'
 export { default as bookings } from './routes.ts'
 export {
-  bookingExists, bookingsWithCodeOf, countByCountry, countDay, keepBookings, lockBooking, requirePlace, savedGuests,
+  bookingExists, bookingsWithCodeOf, countByCountry, countDay, keepBookings, lockBooking, nightsOf, requirePlace,
+  savedGuests,
   staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay, type DayCounts,
   type GuestPlace, type Kept, type StayWithGuests, type WelcomedStay
 } from './stays.ts'

@@ -3,12 +3,14 @@ import type { FastifyInstance } from 'fastify'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingUpdate } from '#schemas/booking.ts'
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
 import { asJson } from '#src/database/columns.ts'
 import type { Author } from '#src/services/audit/log.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { bookingColumns, detailColumns } from './booking-columns.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
-import { changedStay, newStay } from './stay.ts'
+import { leftOutFaults } from './guest-days.ts'
+import { changedStay, newStay, type Stay } from './stay.ts'
 
 /** A booking and its current version number, which is its ETag. */
 export interface Versioned { booking: Booking, versione: number }
@@ -124,14 +126,15 @@ async function update (
   if (expected && !expected.has(current.versione)) throw new PrenotazioneModificata()
   if (Object.keys(fields).length === 0 && change.numero_notti === undefined) return versioned(current)
   const stay = changedStay(current, change)
-  const isOther = stay.check_in !== current.check_in || stay.check_out !== current.check_out ||
-    (fields.stato ?? current.stato) !== current.stato
+  const isMoved = stay.check_in !== current.check_in || stay.check_out !== current.check_out
+  if (isMoved) await refuseLeftOut(tx, id, stay)
+  const { stato = current.stato } = fields
   const [updated] = await tx.update(t)
     .set({
       ...fields,
       ...stay,
       updated_at: sql`now()`,
-      ...isOther ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
+      ...isMoved || stato !== current.stato ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
       versione: sql`${t.versione} + 1`
     })
     .where(eq(t.id, id))
@@ -144,6 +147,15 @@ async function update (
   const gone = Array.from({ length: Math.max(0, current.numero_ospiti - first) }, (_, index) => first + index)
   for (const hook of gone.length > 0 ? guestsRemoved : []) await hook(tx, id, gone)
   return versioned(updated!)
+}
+
+/** @throws CampiNonValidi when saved guests have own days outside the new stay */
+async function refuseLeftOut (tx: Transaction, id: number, stay: Stay): Promise<void> {
+  const { arrivo, partenza, indice } = ospiti
+  const guests = await tx.select({ arrivo, partenza }).from(ospiti).where(eq(ospiti.prenotazione_id, id))
+    .orderBy(indice)
+  const faults = leftOutFaults(guests, stay)
+  if (faults.length > 0) throw new CampiNonValidi(...faults)
 }
 
 function versioned ({ versione, ...booking }: Booking & { versione: number }): Versioned {

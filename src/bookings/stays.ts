@@ -6,8 +6,10 @@ import type { BookingState } from '#schemas/booking.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
-import type { Day } from '#src/lib/time.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
 import { PrenotazioneNonTrovata } from './errors.ts'
+import { guestDays, type GuestDays, type OwnDays } from './guest-days.ts'
+import type { Stay } from './stay.ts'
 
 /* Queries on bookings for other areas. */
 
@@ -77,6 +79,18 @@ export async function placesFor (db: Executor, id: number, { lock = false } = {}
 }
 
 /**
+ * Locks a booking as `placesFor` does.
+ * @throws PrenotazioneNonTrovata
+ */
+export async function lockStay (tx: Transaction, id: number): Promise<Stay & { numero_ospiti: number }> {
+  const { check_in, check_out, numero_ospiti } = t
+  const [found] = await tx.select({ check_in, check_out, numero_ospiti }).from(t).where(eq(t.id, id)).for('update')
+    .prepare('stay_locked').execute()
+  if (!found) throw new PrenotazioneNonTrovata()
+  return found
+}
+
+/**
  * Requires that a booking has a place for a guest.
  * @param lock as in `placesFor`
  * @throws PrenotazioneNonTrovata, CampiNonValidi
@@ -86,6 +100,8 @@ export async function requirePlace (
 ): Promise<void> {
   const places = await placesFor(db, prenotazione_id, { lock })
   if (guest_idx < places) return
+  // Guests who replace others have places beyond the number.
+  if (guest_idx < await db.$count(ospiti, eq(ospiti.prenotazione_id, prenotazione_id))) return
   throw new CampiNonValidi({
     campo: 'guest_idx',
     messaggio: `deve essere minore di ${places}: la prenotazione è per ${places} (il primo ospite ha 0)`
@@ -100,8 +116,8 @@ export async function lockBooking (tx: Transaction, id: number): Promise<boolean
   return (await tx.select({ id: t.id }).from(t).where(eq(t.id, id)).for('update')).length > 0
 }
 
-/** A locked booking: its state, how many guests it is for, and its version. */
-export interface Kept { stato: BookingState, numero_ospiti: number, versione: number }
+/** A locked booking: its state and stay, how many guests it is for, and its version. */
+export interface Kept extends Stay { stato: BookingState, numero_ospiti: number, versione: number }
 
 /**
  * Locks bookings against changes and deletion until the transaction ends. Unknown ids are ignored.
@@ -109,8 +125,8 @@ export interface Kept { stato: BookingState, numero_ospiti: number, versione: nu
  */
 export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, Kept>> {
   if (ids.length === 0) return new Map()
-  const { id, stato, numero_ospiti, versione } = t
-  const kept = await tx.select({ id, stato, numero_ospiti, versione }).from(t)
+  const { id, stato, check_in, check_out, numero_ospiti, versione } = t
+  const kept = await tx.select({ id, stato, check_in, check_out, numero_ospiti, versione }).from(t)
     .where(isOneOf(t.id, ids)).orderBy(asc(t.id)).for('share')
   return new Map(kept.map(({ id, ...booking }) => [id, booking]))
 }
@@ -135,11 +151,17 @@ export async function stayWithGuests (db: Executor, id: number): Promise<StayWit
   return stay
 }
 
-/** The confirmed stays that arrive on a day, by id; `ids` filters them. */
+/** The confirmed stays with a night, by id; `ids` filters them. */
 export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
   const chosen = ids === undefined ? undefined : isOneOf(t.id, ids)
-  const arriving = and(isConfirmed, eq(t.check_in, day), chosen)
+  const arriving = and(isConfirmed, sql`daterange(${t.check_in}, ${t.check_out}, '[)') @> ${day}::date`, chosen)
   return withGuests(db, await db.select(versionedColumns).from(t).where(arriving).orderBy(asc(t.id)))
+}
+
+/** The nights of each guest of a stay. */
+export function nightsOf ({ check_in, numero_notti }: Pick<StayWithGuests, 'check_in' | 'numero_notti'>) {
+  const stay = { check_in, check_out: addDays(check_in, numero_notti) }
+  return (guest: OwnDays): GuestDays => guestDays(guest, stay)
 }
 
 async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {

@@ -20,7 +20,9 @@ const full: Required<GuestInput> = {
   tipo_alloggiato: '16',
   comune_nascita: '412058091',
   provincia_nascita: 'RM',
-  stato_nascita: '100000100'
+  stato_nascita: '100000100',
+  arrivo: '2026-11-21',
+  partenza: '2026-11-24'
 }
 
 /** A booking for this many guests, with this list saved. */

@@ -90,7 +90,18 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
     const { nome, cognome, sesso, data_nascita, tipo_documento, numero_documento } = GUEST
     exactly(t, await key('GET', `${PATH}/${id}`), 200, {
       data: shown({
-        id, ospiti: [{ id: anInteger, nome, cognome, sesso, data_nascita, tipo_documento, numero_documento }]
+        id,
+        ospiti: [{
+          id: anInteger,
+          nome,
+          cognome,
+          sesso,
+          data_nascita,
+          tipo_documento,
+          numero_documento,
+          arrivo: null,
+          partenza: null
+        }]
       })
     })
     exactly(t, await key('GET', `${PATH}/2147483647`), 404, anError(404, 'Prenotazione non trovata'))

@@ -151,6 +151,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
         ospiti_mancanti: 2
       }],
       in_attesa: [],
+      proroghe: [],
       discordanze: []
     })
   })

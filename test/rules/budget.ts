@@ -8,14 +8,14 @@ export interface Budget { folders: readonly string[], lines: number, files: numb
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 8600, files: 91 },
   { folders: ['src/identity'], lines: 12_800, files: 124 },
-  { folders: ['src/alloggiati'], lines: 12_310, files: 101 },
+  { folders: ['src/alloggiati'], lines: 12_980, files: 105 },
   { folders: ['src/backup', 'src/events'], lines: 2800, files: 25 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1700, files: 20 },
-  { folders: ['src'], lines: 53_050, files: 585 },
-  { folders: ['test'], lines: 61_170, files: 389 }
+  { folders: ['src'], lines: 53_780, files: 590 },
+  { folders: ['test'], lines: 61_850, files: 392 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

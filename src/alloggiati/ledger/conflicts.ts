@@ -3,13 +3,14 @@ import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
 import { ACQUIRED_STATES, LIVE_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { addDays, type Day } from '#src/lib/time.ts'
+import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { decode } from '../codec/codec.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Excess } from '../sent-errors.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
+import { endOf } from './stay-nights.ts'
 import { unsealLine } from './submission-rows.ts'
 
 /** A guest of a list who was or may have been sent before, or who is listed twice. */
@@ -115,10 +116,14 @@ function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: numbe
 /**
  * Finds guests who were sent for their booking with another arrival: the booking was moved afterwards. Fingerprints
  * include the arrival, so they are recomputed with the new one. The police has the other day, so a Send needs a
- * confirmation.
+ * confirmation. An earlier period of the same stay is no conflict: the guest stays longer.
  */
 export async function findMoved (
-  db: Executor, keys: Keys, account: string, guests: readonly (Guest & { prenotazione_id: number | null })[]
+  db: Executor,
+  keys: Keys,
+  account: string,
+  guests: readonly (Guest & { prenotazione_id: number | null, permanenza: number })[],
+  stays: ReadonlyMap<number, StayDays>
 ): Promise<Conflict[]> {
   const { data_arrivo } = guests[0]!
   const bookings = new Set(guests.flatMap(({ prenotazione_id }) => prenotazione_id ?? []))
@@ -129,7 +134,9 @@ export async function findMoved (
   })
   return guests.flatMap((guest, ospite) => {
     const { persona, documento } = fingerprint(keys, account, guest)
-    return sent.filter((row) => row.prenotazione_id === guest.prenotazione_id).flatMap((row): Conflict[] => {
+    const own = sent.filter((row) => row.prenotazione_id === guest.prenotazione_id &&
+      !isOtherPeriod(row, guest, stays.get(row.prenotazione_id!)))
+    return own.flatMap((row): Conflict[] => {
       const samePerson = row.persona.equals(persona)
       if (!samePerson && (documento === null || row.documento?.equals(documento) !== true)) return []
       const { ricevuta, stato, esito, prenotazione_id, data_arrivo: movedFrom } = row
@@ -140,33 +147,79 @@ export async function findMoved (
   })
 }
 
-/** The number of guests to send for a booking, and its size. */
+/** The first and last day of a booking. */
+export interface StayDays { check_in: Day, check_out: Day }
+
+/** The arrival and the nights of a record. */
+type Nights = Pick<BookingRow, 'data_arrivo' | 'permanenza'>
+
+/**
+ * Whether a row declares other nights of the stay than a new record. A row with an arrival outside the stay was sent
+ * before the booking was moved, and declares none of its nights.
+ */
+export function isOtherPeriod (row: Nights, record: Nights, stay: StayDays | undefined): boolean {
+  const isInside = ({ data_arrivo }: Nights) =>
+    stay !== undefined && data_arrivo >= stay.check_in && data_arrivo < stay.check_out
+  return isInside(row) && isInside(record) && (endOf(row) <= record.data_arrivo || endOf(record) <= row.data_arrivo)
+}
+
+/** The guests to send for a booking, and its size. */
 export interface Addition {
   prenotazione_id: number
-  ospiti: number
+  stay: StayDays
+  /** The nights of each guest to send. */
+  nights: readonly number[]
   numero_ospiti: number
   /** All saved guests of the booking, if the list consists of saved guests. */
   saved?: readonly Guest[]
 }
 
 /**
- * Finds bookings whose live rows would exceed their number of guests. Only rows of the same 30 nights count, since
- * guests of longer stays are sent again for each period. Also finds bookings with a sent guest who is no longer saved.
+ * Finds bookings whose live rows would exceed their number of guests in one night. Rows of a moved booking count in
+ * every night. Also finds bookings with a sent guest who is no longer saved.
  * A guest corrected after the Send has new fingerprints, and could be sent twice.
  */
 export async function findExcess (
   db: Executor, keys: Keys, account: string, arrival: Day, additions: readonly Addition[]
 ): Promise<Excess[]> {
   const rows = await readBookingRows(db, account, arrival, additions.map(({ prenotazione_id }) => prenotazione_id))
-  return additions.flatMap(({ prenotazione_id, ospiti, numero_ospiti, saved }) => {
+  return additions.flatMap(({ prenotazione_id, stay, nights, numero_ospiti, saved = undefined }) => {
+    const record = { data_arrivo: arrival, permanenza: Math.max(...nights) }
     const sent = rows.filter((row) => row.prenotazione_id === prenotazione_id)
-    const isTooMany = sent.length + ospiti > numero_ospiti
+      .map((row) => ({ ...row, permanenza: nightsStayed(keys, row, saved ?? []) }))
+      .filter((row) => !isOtherPeriod(row, record, stay))
+    const isTooMany = mostAtOnce(sent, { arrival, nights, stay }) > numero_ospiti
     const meant = isTooMany || saved === undefined ? sent : strangersAmong(keys, sent, saved)
     if (!isTooMany && (saved === undefined || meant.length === 0)) return []
     const gia_inviati = meant.map(({ id, indice, ricevuta, stato, esito, riga }) =>
       ({ ricevuta, stato, esito, ospite: riga && maskLine(unsealLine(keys, id, indice, riga)) }))
     return { prenotazione_id, numero_ospiti, gia_inviati, changed: !isTooMany }
   })
+}
+
+/** The nights of a row until the departure of its guest, who may leave earlier than declared. */
+function nightsStayed (keys: Keys, row: BookingRow, saved: readonly Guest[]): number {
+  const departure = saved.find((guest) => guest.partenza && isGuestOf(keys, row, guest))?.partenza
+  return departure ? Math.min(row.permanenza, Math.max(0, daysBetween(row.data_arrivo, departure))) : row.permanenza
+}
+
+/** Whether a row may be a saved guest's, whatever the arrival of the row. */
+export function isGuestOf (keys: Keys, row: BookingRow, guest: Guest): boolean {
+  const prints = textsOf(fingerprint(keys, row.utente, { ...guest, data_arrivo: row.data_arrivo }))
+  return textsOf(row).some((print) => prints.includes(print))
+}
+
+/** The largest number of guests in one night from the arrival on: those sent, and those to send. */
+function mostAtOnce (
+  sent: readonly BookingRow[], { arrival, nights, stay }: { arrival: Day } & Pick<Addition, 'nights' | 'stay'>
+): number {
+  const isIn = (night: Day) => (row: Nights) => row.data_arrivo <= night && night < endOf(row)
+  const isOfStay = ({ data_arrivo }: Nights) => data_arrivo >= stay.check_in && data_arrivo < stay.check_out
+  const inStay = sent.filter(isOfStay)
+  const starts = [arrival, ...inStay.flatMap(({ data_arrivo }) => data_arrivo > arrival ? data_arrivo : [])]
+  const most = starts.map((night) => inStay.filter(isIn(night)).length +
+    nights.filter((permanenza) => isIn(night)({ data_arrivo: arrival, permanenza })).length)
+  return sent.length - inStay.length + Math.max(...most)
 }
 
 /** Whether the account sent guests of the last 30 days with an apartment, as accounts that manage apartments do. */
@@ -206,6 +259,7 @@ export async function readBookingRows (db: Executor, account: string, arrival: D
       esito: schedine.esito,
       prenotazione_id: schedine.prenotazione_id,
       data_arrivo: invii.data_arrivo,
+      permanenza: schedine.permanenza,
       riga: schedine.riga,
       identita: schedine.impronta_identita,
       persona: schedine.impronta_persona,

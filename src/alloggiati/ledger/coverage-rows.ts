@@ -35,6 +35,8 @@ export interface SentRow extends Candidate {
   utente: string
   prenotazione_id: number | null
   data_arrivo: Day
+  /** The declared nights. */
+  permanenza: number
   esito: RowOutcome
   /** Its submission may still be acquired. */
   isUnfinished: boolean
@@ -107,7 +109,7 @@ interface Reading {
 
 function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: Reading): Promise<SentRow[]> {
   return db.execute<SentRow & Record<string, unknown>>(sql`
-    select s.invio_id || '/' || s.indice as id, s.invio_id, i.utente, s.prenotazione_id, s.esito,
+    select s.invio_id || '/' || s.indice as id, s.invio_id, i.utente, s.prenotazione_id, s.permanenza, s.esito,
       i.data_arrivo::text as data_arrivo, encode(s.impronta_identita, 'hex') as identita,
       encode(s.impronta_persona, 'hex') as persona, encode(s.impronta_documento, 'hex') as documento,
       ${inArray(sql`i.stato`, UNFINISHED_STATES)} as "isUnfinished",
@@ -136,31 +138,34 @@ function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: 
 }
 
 /**
- * CTEs that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_ospiti`,
- * `schedine_cambiate_il`) whose first 30 nights are surely covered. Enough guests were sent since the last change, and
- * their submissions are receipted. Nearly all past bookings qualify, and only the others need `coverageCounter`.
+ * CTEs that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_notti`, `numero_ospiti`,
+ * `schedine_cambiate_il`) whose nights until today are surely covered. Enough guests were sent since the last change,
+ * and their submissions are receipted. Nearly all past bookings qualify, and only the others need `coverageCounter`.
  *
  * All submissions of the page's period are read at once, which costs a fraction of a look-up per booking.
  */
-export function surelyCovered (mode: 'sandbox' | 'production'): SQL {
+export function surelyCovered ({ mode, today }: Pick<Comparison, 'mode' | 'today'>): SQL {
   return sql`arrivati as materialized (
       select i.id, i.data_arrivo, i.creato_il from invii i
       where i.data_arrivo >= (select min(check_in) from pagina)
         and i.data_arrivo < (select max(check_in) from pagina) + ${MAX_DECLARED_NIGHTS}::int
         and i.stato = 'ricevuto' and ${scopeOf(mode, sql`i.utente`)}
     ), righe as materialized (
-      select s.invio_id, s.prenotazione_id from invii_schedine s
+      select s.invio_id, s.prenotazione_id, s.permanenza from invii_schedine s
       where s.invio_id between (select min(id) from arrivati) and (select max(id) from arrivati)
         and s.esito = 'acquisita'
     ), inviati as materialized (
-      select r.prenotazione_id, i.data_arrivo, i.creato_il, count(*) as ospiti
+      select r.prenotazione_id, i.data_arrivo, i.creato_il, count(*) as ospiti,
+        min(i.data_arrivo + r.permanenza) as fino
       from arrivati i join righe r on r.invio_id = i.id group by r.prenotazione_id, i.data_arrivo, i.creato_il
     ), coperte as (
       -- Compares the difference, so no index is used: an index would read 30 days of submissions per stay.
       select p.id from pagina p join inviati i on i.prenotazione_id = p.id
         and i.data_arrivo - p.check_in between 0 and ${MAX_DECLARED_NIGHTS - 1}::int
         and i.creato_il >= p.schedine_cambiate_il
-      group by p.id, p.numero_ospiti having sum(i.ospiti) >= p.numero_ospiti
+      group by p.id, p.numero_ospiti, p.check_in, p.numero_notti having sum(i.ospiti) >= p.numero_ospiti
+        -- A row that ends before the stay may leave nights undeclared.
+        and min(i.fino) >= least(p.check_in + p.numero_notti, ${today}::date + 1)
     )`
 }
 

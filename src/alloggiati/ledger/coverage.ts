@@ -1,14 +1,18 @@
-import { sql } from 'drizzle-orm'
-import { isUnresolved } from '#schemas/submission.ts'
-import { savedGuests, staysById, staysDuring, type StayWithGuests } from '#src/bookings/index.ts'
-import { addDays, type Day } from '#src/lib/time.ts'
+import { and, inArray, notInArray, sql } from 'drizzle-orm'
+import { isUnresolved, UNFINISHED_STATES } from '#schemas/submission.ts'
+import { nightsOf, savedGuests, staysById, staysDuring } from '#src/bookings/index.ts'
+import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import { filingDeadline } from '../deadlines.ts'
 import {
-  openSubmissions, readAccounts, readOwnRows, readRowsOfNoStay, receiptTimes, type Candidate, type Comparison,
-  type Prints, type SentRow
+  openSubmissions, readAccounts, readOwnRows, readRowsOfNoStay, receiptTimes, type Comparison, type Prints, type SentRow
 } from './coverage-rows.ts'
 import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
+import { fillPlaces, isOfGuests, isPlaceFilled } from './places.ts'
+import { scopeOf } from './read-ledger.ts'
+import {
+  arrivalsOf, departureOf, endOf, firstUndeclared, type ComparedStay, type PrintsAt, type Stay
+} from './stay-nights.ts'
 
 /*
  * Counts the guests of a booking who are acquired, or on a receipt. Each guest is compared with the rows sent for the
@@ -18,68 +22,8 @@ import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
 /** Stays compared at a time, to bound memory. */
 const CHUNK = 500
 
-/** Strongest match first: exact names, then sorted letters, then document number. */
-const KINDS = ['identita', 'persona', 'documento'] as const
-
-/** A stay, and the first night of the 30-night period to report. */
-interface StayFrom extends Pick<StayWithGuests, 'id' | 'check_in' | 'numero_notti' | 'numero_ospiti'> {
-  from: Day
-}
-
-/** A booking with its saved guests: the fingerprints of each, one per account that may have sent it. */
-interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[] }
-
 /** The saved guests of a stay, and the rows that may be theirs; `own` holds all rows sent for the stay. */
-interface Compared { places: Places, rows: readonly SentRow[], saved: readonly SavedGuest[], own: readonly SentRow[] }
-
-/**
- * Counts the places of a booking that rows fill, one row per place, and returns the rows adopted from no booking. A
- * saved guest's row fills that guest's place. A row of an unsaved guest fills a place without a saved guest. If it is
- * trusted, it may also fill the place of a saved guest without a row.
- */
-export function fillPlaces<Row extends Candidate> (
-  { numero_ospiti, guests }: Places, rows: readonly Row[]
-): { filled: number, adopted: Row[] } {
-  const taken = matchGuests(guests, rows)
-  const isSaved = (row: Row) => guests.some((guest) => KINDS.some((kind) => is(row, guest, kind)))
-  const strangers = rows.filter((row) => row.isOwn && !isSaved(row))
-  const trusted = strangers.filter(({ isTrusted }) => isTrusted).length
-  const withoutRow = guests.length - taken.size
-  const vacant = Math.max(0, numero_ospiti - guests.length - Math.max(0, trusted - withoutRow))
-  return {
-    filled: taken.size + trusted + Math.min(strangers.length - trusted, vacant),
-    adopted: [...taken.values()].filter(({ isOwn }) => !isOwn)
-  }
-}
-
-/**
- * Whether a guest's place (0-based) is filled: by the guest's own row, or because all places are. Saved guests count as
- * places even above `numero_ospiti`.
- */
-function isPlaceFilled (places: Places, rows: readonly Candidate[], place: number): boolean {
-  const all = Math.max(places.numero_ospiti, places.guests.length)
-  return matchGuests(places.guests, rows).has(place) || fillPlaces(places, rows).filled >= all
-}
-
-/** Matches each saved guest with at most one row, by place. */
-function matchGuests<Row extends Candidate> (guests: Places['guests'], rows: readonly Row[]): ReadonlyMap<number, Row> {
-  const taken = new Map<number, Row>()
-  const left = new Set(rows)
-  for (const kind of KINDS) {
-    for (const [place, guest] of guests.entries()) {
-      if (taken.has(place)) continue
-      const row = rows.find((each) => left.has(each) && is(each, guest, kind))
-      if (row === undefined) continue
-      taken.set(place, row)
-      left.delete(row)
-    }
-  }
-  return taken
-}
-
-function is (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]): boolean {
-  return row[kind] !== null && guest.some((prints) => prints[kind] === row[kind])
-}
+interface Compared extends ComparedStay { saved: readonly SavedGuest[], own: readonly SentRow[] }
 
 /**
  * Compares stays in chunks. A row without a booking counts for one stay only, the first that the returned function
@@ -88,58 +32,93 @@ function is (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]):
 export function coverageCounter (comparison: Comparison) {
   const adopted = new Set<string>()
 
-  /** @returns what `report` says of each stay; its `count` counts guests covered by rows that pass `isCounted` */
-  return async <Stay extends StayFrom, Told>(
-    stays: readonly Stay[],
-    report: (stay: Stay, count: (isCounted: (row: SentRow) => boolean) => number, rows: readonly SentRow[]) => Told
+  /** @returns what `report` says of each stay */
+  return async <One extends Stay, Told>(
+    stays: readonly One[], report: (stay: One, compared: ComparedStay) => Told
   ): Promise<Told[]> => {
     const told: Told[] = []
     for (let at = 0; at < stays.length; at += CHUNK) {
       const chunk = stays.slice(at, at + CHUNK)
       const compared = await compare(comparison, chunk, adopted)
-      told.push(...chunk.map((stay, n) => {
-        const { places, rows } = compared[n]!
-        return report(stay, (isCounted) => fillPlaces(places, rows.filter(isCounted)).filled, rows)
-      }))
+      told.push(...chunk.map((stay, n) => report(stay, compared[n]!)))
     }
     return told
   }
 }
 
+/** Compares one stay. @see coverageCounter */
+export async function compareStay (comparison: Comparison, stay: Stay): Promise<ComparedStay> {
+  const [compared] = await compare(comparison, [stay])
+  return compared!
+}
+
 /** @param adopted rows without a stay that another stay has adopted; adds those adopted here */
 async function compare (
-  comparison: Comparison, stays: readonly StayFrom[], adopted = new Set<string>()
+  comparison: Comparison, stays: readonly Stay[], adopted = new Set<string>()
 ): Promise<Compared[]> {
   const ids = stays.map(({ id }) => id)
   const saved = await savedGuests(comparison.db, ids)
-  const accounts = await readAccounts(comparison, stays.flatMap(({ id, from }) => saved.has(id) ? from : []))
-  const guests = stays.map(({ id, from }) => (saved.get(id) ?? []).map((guest) =>
-    (accounts.get(from) ?? []).map((account) => printsOf(comparison, account, from, guest))))
   const ownOf = Map.groupBy(await readOwnRows(comparison, ids), ({ prenotazione_id }) => prenotazione_id)
-  const others = await readRowsOfNoStay(comparison, [...new Set([...accounts.values()].flat())], guests.flat(2))
-  const byPrint = Map.groupBy(
-    others.flatMap((row) => textsOf(row).map((print) => ({ print, row }))), ({ print }) => print)
-
-  return stays.map((stay, at) => {
-    const places = { numero_ospiti: stay.numero_ospiti, guests: guests[at]! }
-    const theirs = places.guests.flat().flatMap(textsOf)
-      .flatMap((print) => byPrint.get(print) ?? [])
-      .flatMap(({ row }) => adopted.has(row.id) || row.prenotazione_id === stay.id ? [] : row)
+  const found = stays.map((stay) => {
     const own = ownOf.get(stay.id) ?? []
-    const rows = [...own.filter((row) => isOf(stay, row)), ...new Set(theirs)]
-    for (const { id } of fillPlaces(places, rows).adopted) adopted.add(id)
-    return { places, rows, saved: saved.get(stay.id) ?? [], own }
+    const guests = saved.get(stay.id) ?? []
+    return {
+      stay,
+      saved: guests,
+      days: guests.map(nightsOf(stay)),
+      guests: guests.map((): PrintsAt[] => []),
+      rows: own.flatMap((row) => inStay(stay, row)),
+      own
+    }
   })
+  let fresh = found.map(({ stay, days, rows }) => new Set([
+    stay.check_in, ...days.map(({ arrival }) => arrival), ...rows.map(({ data_arrivo }) => data_arrivo)
+  ]))
+  const known = fresh.map((days) => new Set(days))
+  while (fresh.some((days) => days.size > 0)) {
+    const others = await readOthers(comparison, found, fresh)
+    fresh = found.map((each, at) => {
+      const { stay, rows, guests } = each
+      const isNew = (row: SentRow) => row.prenotazione_id !== stay.id && !adopted.has(row.id) &&
+        !rows.some(({ id }) => id === row.id)
+      const theirs = others.filter((row) => isNew(row) && isOfGuests(row, guests)).flatMap((row) => inStay(stay, row))
+      rows.push(...theirs)
+      const places = { numero_ospiti: stay.numero_ospiti, guests }
+      for (const { id } of fillPlaces(places, rows).adopted) adopted.add(id)
+      // A guest sent without the booking may have been sent again when that row ended.
+      const ends = theirs.map(endOf).filter((day) => day < departureOf(stay) && !known[at]!.has(day))
+      for (const day of ends) known[at]!.add(day)
+      return new Set(ends)
+    })
+  }
+  return found
+}
+
+type Found = { stay: Stay, saved: readonly SavedGuest[], guests: PrintsAt[][] }
+
+/** Adds the fingerprints of the guests at these arrivals, and reads the rows of no stay that have one of them. */
+async function readOthers (
+  comparison: Comparison, found: readonly Found[], arrivals: readonly ReadonlySet<Day>[]
+): Promise<SentRow[]> {
+  const days = found.flatMap(({ saved }, at) => saved.length === 0 ? [] : [...arrivals[at]!])
+  const accounts = await readAccounts(comparison, days)
+  const added = found.flatMap(({ saved, guests }, at) => saved.flatMap((guest, place) => {
+    const prints = [...arrivals[at]!].flatMap((day) =>
+      (accounts.get(day) ?? []).map((account) => ({ ...printsOf(comparison, account, day, guest), day })))
+    guests[place]!.push(...prints)
+    return prints
+  }))
+  return readRowsOfNoStay(comparison, [...new Set([...accounts.values()].flat())], added)
 }
 
 /**
- * Whether a row sent for a stay belongs to this 30-night period. A row with an arrival outside the whole stay means
- * that the stay was moved: it counts once the questura is asked to correct it.
+ * The row, if its arrival lies in the stay. An arrival outside it means that the stay was moved. Such a row counts from
+ * the arrival of the stay, once the questura is asked to correct it.
  */
-function isOf ({ check_in, numero_notti, from }: StayFrom, { data_arrivo, isCorrected }: SentRow): boolean {
-  if (data_arrivo >= from && data_arrivo < addDays(from, MAX_DECLARED_NIGHTS)) return true
+function inStay ({ check_in, numero_notti }: Stay, row: SentRow): SentRow[] {
   const end = addDays(check_in, Math.max(numero_notti, MAX_DECLARED_NIGHTS))
-  return isCorrected && from === check_in && (data_arrivo < check_in || data_arrivo >= end)
+  if (row.data_arrivo >= check_in && row.data_arrivo < end) return [row]
+  return row.isCorrected ? [{ ...row, data_arrivo: check_in }] : []
 }
 
 /** The fingerprints of a saved guest at an arrival, for one account. */
@@ -169,41 +148,74 @@ function isFiled ({ esito }: SentRow): boolean {
   return esito === 'acquisita' || esito === 'depositata'
 }
 
-/** A booking that has arrived and has guests who are not with the police yet. */
+/** A booking with guests who are not with the police yet. */
 interface UnfiledBooking {
   bookingId: number
-  /** The reporting day: the arrival, or a later period's first day of a long stay. */
+  /** The day that the records name as arrival: of guests who arrived, or a first night that is not declared. */
   arrival: Day
   deadline: Date
   /** Guests neither acquired nor filed elsewhere. */
   missing: number
   /** Those of them who are in no unfinished submission. */
   unsent: number
+  /** The guests were declared before, and stay longer. */
+  isProlonged: boolean
 }
 
 /**
- * Finds bookings that are due today or yesterday and have fewer guests with the police than `numero_ospiti`. A stay of
- * more than 30 nights is due again every 30 nights, because a schedina covers 30 at most.
+ * Finds bookings with guests who arrived today or yesterday, or whose night of today or yesterday is not declared, and
+ * who are not with the police. A schedina covers 30 nights at most, so longer stays are due again.
  */
 export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
-  const { db, today } = comparison
+  const { db, mode, today } = comparison
   const yesterday = addDays(today, -1)
   const stays = staysDuring(db, { from: yesterday, to: today }).as('p')
-  const due = await db.execute<StayFrom & Record<string, unknown>>(sql`
-    select p.id, p.check_in::text as check_in, d.arrivo::text as "from", p.numero_notti, p.numero_ospiti
+  // Nearly all stays have enough current rows for both nights. Only the others need a closer look.
+  const due = await db.execute<Stay & Record<string, unknown>>(sql`
+    select p.id, p.check_in::text as check_in, p.numero_notti, p.numero_ospiti
     from ${stays}
-    join (values (${yesterday}::date), (${today}::date)) d (arrivo)
-      on d.arrivo >= p.check_in and d.arrivo < p.check_in + p.numero_notti
-        and (d.arrivo - p.check_in) % ${MAX_DECLARED_NIGHTS}::int = 0
-    order by d.arrivo, p.id`)
-  const looked = await coverageCounter(comparison)(due, ({ id, from, numero_notti, numero_ospiti }, count) => ({
-    bookingId: id,
-    arrival: from,
-    deadline: filingDeadline(from, numero_notti),
-    missing: numero_ospiti - count((row) => !row.isUnfinished && isFiled(row)),
-    unsent: numero_ospiti - count((row) => row.isUnfinished || isFiled(row))
-  }))
-  return looked.filter(({ missing }) => missing > 0)
+    where exists (
+      select from (values (${yesterday}::date), (${today}::date)) d (notte)
+      where d.notte >= p.check_in and d.notte < p.check_in + p.numero_notti and p.numero_ospiti > (
+        select count(*) from invii_schedine s join invii i on i.id = s.invio_id
+        where s.prenotazione_id = p.id and i.creato_il >= p.schedine_cambiate_il
+          and i.data_arrivo <= d.notte and i.data_arrivo + s.permanenza > d.notte
+          and ${and(
+            scopeOf(mode, sql`i.utente`), inArray(sql`s.esito`, FILED), notInArray(sql`i.stato`, UNFINISHED_STATES)
+          )}
+      )
+    )
+    order by p.check_in, p.id`)
+  const looked = await coverageCounter(comparison)(due, (stay, compared) => [
+    ...arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today).map(({ day, guests, count }) => ({
+      bookingId: stay.id,
+      arrival: day,
+      deadline: filingDeadline(day, daysBetween(day, departureOf(stay))),
+      missing: guests - count((row) => !row.isUnfinished && isFiled(row)),
+      unsent: guests - count((row) => row.isUnfinished || isFiled(row)),
+      isProlonged: false
+    })),
+    ...prolonged(stay, compared, { from: yesterday, to: today })
+  ])
+  return looked.flat().filter(({ missing }) => missing > 0)
+    .toSorted((one, other) => one.arrival === other.arrival ? 0 : one.arrival < other.arrival ? -1 : 1)
+}
+
+const FILED = ['acquisita', 'depositata'] as const
+
+function prolonged (stay: Stay, compared: ComparedStay, nights: { from: Day, to: Day }): UnfiledBooking[] {
+  const found = firstUndeclared(compared, nights, (row) => !row.isUnfinished && isFiled(row))
+  if (found === undefined) return []
+  const { night, guests } = found
+  const open = firstUndeclared(compared, { from: night, to: night }, (row) => row.isUnfinished || isFiled(row))
+  return [{
+    bookingId: stay.id,
+    arrival: night,
+    deadline: filingDeadline(night, daysBetween(night, departureOf(stay))),
+    missing: guests,
+    unsent: open?.guests ?? 0,
+    isProlonged: true
+  }]
 }
 
 /** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. The other values are those of document images. */
@@ -227,14 +239,15 @@ export async function coverageOf (
   comparison: Comparison, ids: readonly number[]
 ): Promise<ReadonlyMap<number, BookingCoverage>> {
   const { db } = comparison
-  const stays = (await staysById(db, ids)).map((stay) => ({ ...stay, from: stay.check_in }))
+  const stays = await staysById(db, ids)
   const compared = await compare(comparison, stays)
   const open = Map.groupBy(await openSubmissions(db, stays.map(({ id }) => id)), ({ prenotazione_id: id }) => id)
   const times = await receiptTimes(db, compared.flatMap(({ rows }) =>
     rows.flatMap(({ invio_id, isReceipted }) => isReceipted ? invio_id : [])))
   return new Map(stays.map(({ id, check_in }, at) => {
-    const { rows, saved, own } = compared[at]!
-    const statusOf = coverageStatus(compared[at]!, times)
+    const { saved, own } = compared[at]!
+    const rows = firstRows(compared[at]!)
+    const statusOf = coverageStatus(compared[at]!, rows, times)
     const moved = own.filter((row) => isFiled(row) && row.data_arrivo !== check_in)
     /** Whether the guest was sent for this booking with another arrival: the booking was moved since. */
     const isMoved = (place: number) => saved[place] !== undefined && moved.some((row) => {
@@ -256,7 +269,17 @@ function openness (areUnknown: readonly boolean[], rows: readonly SentRow[]): Bo
   return areUnknown.every(Boolean) ? 'esito_sconosciuto' : 'invio_aperto'
 }
 
-function coverageStatus ({ places, rows }: Compared, times: ReadonlyMap<number, Date>): BookingCoverage['guest'] {
+/** The rows of the arrival, not those of a later period of the same guests. */
+function firstRows ({ stay: { check_in }, days, rows }: Compared): readonly SentRow[] {
+  const until = addDays(check_in, MAX_DECLARED_NIGHTS)
+  return rows.filter((row) => row.data_arrivo < until || days.some(({ arrival }) => arrival === row.data_arrivo))
+}
+
+function coverageStatus (
+  { stay: { numero_ospiti }, days, guests }: Compared, rows: readonly SentRow[], times: ReadonlyMap<number, Date>
+): BookingCoverage['guest'] {
+  const prints = guests.map((each, place) => each.filter(({ day }) => day === days[place]!.arrival))
+  const places = { numero_ospiti, guests: prints }
   const received = rows.flatMap((row) => {
     const at = row.esito === 'acquisita' && row.isReceipted ? times.get(row.invio_id)?.getTime() : undefined
     return at === undefined ? [] : { ...row, at }

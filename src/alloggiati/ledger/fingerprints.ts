@@ -4,7 +4,10 @@ import type { RecordSchedina } from '../codec/layout.ts'
 import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
 /** The fields that identify a guest. `num_doc` is empty for guests without a document. */
-export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'>
+export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'> & {
+  /** The own departure of a saved guest, which is no part of the identity. */
+  partenza?: Day | null | undefined
+}
 
 /** A guest as saved with a booking; null or empty fields are unknown. */
 export interface SavedGuest {
@@ -12,12 +15,16 @@ export interface SavedGuest {
   nome: string
   data_nascita: string | null
   numero_documento: string | null
+  partenza?: Day | null
 }
 
 /** A saved guest at an arrival, with names and document number folded as they are sent. */
-export function guestAt (data_arrivo: Day, { cognome, nome, data_nascita, numero_documento }: SavedGuest): Guest {
+export function guestAt (
+  data_arrivo: Day, { cognome, nome, data_nascita, numero_documento, partenza }: SavedGuest
+): Guest {
   return {
     data_arrivo,
+    partenza,
     cognome: foldName(cognome).text,
     nome: foldName(nome).text,
     data_nascita: data_nascita ?? '',

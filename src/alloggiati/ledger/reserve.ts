@@ -77,11 +77,11 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
   await lockChain(tx)
   const guests = records.map((record, at) => ({ ...record, prenotazione_id: bookings[at]! }))
   const conflicts = [
-    ...await findConflicts(tx, keys, account, records), ...await findMoved(tx, keys, account, guests)
+    ...await findConflicts(tx, keys, account, records), ...await findMoved(tx, keys, account, guests, places)
   ]
   const { data_arrivo } = records[0]!
   const saved = submission.versions ? await savedGuestsOf(tx, [...places.keys()], data_arrivo) : undefined
-  const excess = await findExcess(tx, keys, account, data_arrivo, additionsOf(bookings, places, saved))
+  const excess = await findExcess(tx, keys, account, data_arrivo, additionsOf(guests, places, saved))
   const obstacles = { conflicts, excess }
   const confirmed = confirmedOf(submission, obstacles, await readWaiting(tx, referencesOf(obstacles)))
   const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'plainly'])
@@ -107,14 +107,15 @@ function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readon
 }
 
 function additionsOf (
-  bookings: readonly (number | null)[],
+  guests: readonly { prenotazione_id: number | null, permanenza: number }[],
   places: ReadonlyMap<number, Kept>,
   saved: ReadonlyMap<number, readonly Guest[]> | undefined
 ): Addition[] {
-  return [...places].map(([prenotazione_id, { numero_ospiti }]) => ({
+  return [...places].map(([prenotazione_id, { numero_ospiti, ...stay }]) => ({
     prenotazione_id,
     numero_ospiti,
-    ospiti: bookings.filter((id) => id === prenotazione_id).length,
+    stay,
+    nights: guests.flatMap((guest) => guest.prenotazione_id === prenotazione_id ? guest.permanenza : []),
     saved: saved?.get(prenotazione_id)
   }))
 }

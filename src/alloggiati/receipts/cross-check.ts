@@ -1,12 +1,15 @@
 import { sql } from 'drizzle-orm'
-import type { BookingToVerify, CrossCheckQuery, WaitReason } from '#schemas/receipts.ts'
+import type { BookingToVerify, CrossCheckQuery, ProlongedStay, WaitReason } from '#schemas/receipts.ts'
 import { isUnderWay, isUnresolved } from '#schemas/submission.ts'
 import { staysByArrival, type StayWithGuests } from '#src/bookings/index.ts'
-import type { Day } from '#src/lib/time.ts'
+import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { surelyCovered, type Comparison, type SentRow } from '../ledger/coverage-rows.ts'
 import { coverageCounter, isLive } from '../ledger/coverage.ts'
+import {
+  arrivalsOf, firstUndeclared, type Arrivals, type ComparedStay, type Undeclared
+} from '../ledger/stay-nights.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 
 /** Bookings read per query. */
@@ -16,12 +19,27 @@ const UNCOVERED = 2000
 
 type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
 
-/** Counts guests acquired and on a receipt, and those plus guests of live submissions. */
+/** Counts guests who arrived, those acquired and on a receipt, and those plus guests of live submissions. */
 interface CountedStay extends Stay {
+  arrived: number
   received: number
   sent: number
   /** The submission whose receipt is awaited first. */
   awaited: SentRow | undefined
+  undeclared: Undeclared | undefined
+}
+
+function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay {
+  const arrivals = arrivalsOf(compared).filter(({ day }) => day <= today)
+  const sum = (of: (each: Arrivals) => number) => arrivals.reduce((total, each) => total + of(each), 0)
+  return {
+    ...stay,
+    arrived: sum(({ guests }) => guests),
+    received: sum(({ count }) => count(isReceived)),
+    sent: sum(({ count }) => count(isLive)),
+    awaited: firstAwaited(compared.rows),
+    undeclared: firstUndeclared(compared, { from: stay.check_in, to: today })
+  }
 }
 
 /** A comparison, and the reason why the receipt of an account's day is not stored. */
@@ -40,8 +58,9 @@ interface Batch extends Record<string, unknown> {
  * Compares arrived bookings with receipts, as a stream of JSON. A booking is covered when all its guests are acquired
  * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count. Rows sent before the
  * last change of a booking count only for guests whom it still has. Guests in no live submission are in `mancanti`,
- * guests of a live one without a receipt in `in_attesa`, so that none is sent again by hand. `discordanze` lists days
- * whose receipt differs from the ledger. No connection is held while a slow client reads.
+ * guests of a live one without a receipt in `in_attesa`, so that none is sent again by hand. `proroghe` lists stays
+ * with a night that is not declared. `discordanze` lists days whose receipt differs from the ledger. No connection is held
+ * while a slow client reads.
  */
 export function crossCheck (comparison: CrossCheck, query: CrossCheckQuery): JsonPieces {
   return async function * check (acquireSlot) {
@@ -58,21 +77,21 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   days.catch(() => {})
   const look = coverageCounter(comparison)
   const waiting: string[] = []
+  const prolonged: string[] = []
   let bookings = 0
   let covered = 0
   let separator = '{"mancanti":['
   // Keeps only text, not the rows, while the client reads.
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
     const batch = await readBatch(comparison, { from: da, to: until }, after)
-    const stays = batch.uncovered.map((stay) => ({ ...stay, from: stay.check_in }))
-    const counted = await look(stays, (stay, count, rows): CountedStay => (
-      { ...stay, received: count(isReceived), sent: count(isLive), awaited: firstAwaited(rows) }))
-    const missing = counted.filter(({ received, numero_ospiti }) => received < numero_ospiti)
+    const counted = await look(batch.uncovered, (stay, compared) => countStay(stay, compared, today))
+    const missing = counted.filter(({ received, arrived }) => received < arrived)
+    for (const stay of counted) if (stay.undeclared) prolonged.push(JSON.stringify(presentNight(stay, stay.undeclared)))
     bookings += batch.bookings
     covered += batch.bookings - missing.length
     const deadlines = new Map<string, string>()
     const lines = missing.flatMap((stay) => {
-      const { numero_ospiti: guests, received, awaited } = stay
+      const { arrived: guests, received, awaited } = stay
       const sent = Math.min(stay.sent, guests)
       if (sent > received) {
         waiting.push(JSON.stringify({
@@ -90,6 +109,7 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     after = last
   }
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
+    `"proroghe":[${prolonged.join(',')}],` +
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
 }
 
@@ -123,16 +143,31 @@ function present (
   return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
 }
 
+/** The first night that a prolonged stay leaves undeclared. */
+function presentNight (
+  { id, nome_cognome, check_in, numero_notti }: Stay, { night, guests }: Undeclared
+): ProlongedStay {
+  const nights = daysBetween(night, addDays(check_in, numero_notti))
+  return {
+    prenotazione_id: id,
+    nome_cognome,
+    check_in,
+    dal: night,
+    scadenza: filingDeadline(night, nights).toISOString(),
+    ospiti_mancanti: guests
+  }
+}
+
 /** The next bookings by arrival, up to both limits; `last` is null when no others follow. */
 async function readBatch (
-  { db, mode }: Comparison, arrivals: { from: Day | undefined, to: Day }, after: Position | undefined
+  { db, mode, today }: Comparison, arrivals: { from: Day | undefined, to: Day }, after: Position | undefined
 ): Promise<Batch> {
   const stays = staysByArrival(db, { ...arrivals, confirmed: true }).as('p')
   const beyond = after === undefined ? sql`` : sql`where (p.check_in, p.id) > (${after.check_in}::date, ${after.id})`
   const [batch] = await db.execute<Batch>(sql`
     with pagina as materialized (
       select * from ${stays} ${beyond} order by p.check_in, p.id limit ${BATCH}
-    ), ${surelyCovered(mode)}, scoperte as (
+    ), ${surelyCovered({ mode, today })}, scoperte as (
       select p.id, p.nome_cognome, p.check_in, p.numero_notti, p.numero_ospiti
       from pagina p where not exists (select from coperte c where c.id = p.id)
       order by p.check_in, p.id limit ${UNCOVERED}

@@ -2,7 +2,7 @@ import type { RouteShorthandOptions } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { ErrorBody, Ref } from '#schemas/common.ts'
-import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ReceiptQuery } from '#schemas/receipts.ts'
+import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ProlongedStay, ReceiptQuery } from '#schemas/receipts.ts'
 import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { orderOfDaysErrors } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -49,6 +49,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
   app, { archive, mode, keys, clock }
 ) => {
   app.addSchema(BookingToVerify)
+  app.addSchema(ProlongedStay)
 
   app.get('/api/alloggiati/ricevute', GET_RICEVUTA, async (request, reply) => {
     const { data } = request.query

@@ -7,11 +7,12 @@ import {
 import { ErrorBody, IdParams, Ref, type FieldError } from '#schemas/common.ts'
 import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
 import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
+import { staysById } from '#src/bookings/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { requireConfirmed, SchedineGiaInviate } from '../sent-errors.ts'
 import { accept, judge, type SchedineContext } from '../schedine/accept-schedine.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
-import { fromBooking, refuseUnnamedRenewal, findMissing } from '../schedine/from-booking.ts'
+import { fromBooking, findMissing } from '../schedine/from-booking.ts'
 import { requesterOf, type Requester } from '../schedine/requester.ts'
 import { bookingsWithCodeOf } from '#src/bookings/index.ts'
 import type { Executor } from '#src/database/connect.ts'
@@ -138,8 +139,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     return reply.send(lines.join('\r\n'))
   })
   app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async (request) => {
-    const { schedine, soggiorno } = await fromBooking(db, request.params.id, request.body ?? {})
-    const { valid, errors, warnings } = await judge(context, schedine, soggiorno)
+    const comparison = { ...context, db, today: context.clock.today() }
+    const { schedine, soggiorno, nights } = await fromBooking(comparison, request.params.id, request.body ?? {})
+    const { valid, errors, warnings } = await judge(context, schedine, soggiorno, { nights })
     const doubts = await codeRemarks(db, request.params.id)
     return { schedine, soggiorno, valid, errors, warnings: [...warnings, ...doubts] }
   })
@@ -188,14 +190,18 @@ async function submitBooking (
 ): Promise<InvioAnswer> {
   const { params: { id }, body: given } = request
   const { dal, id_appartamento, solo_mancanti, ...rest } = given ?? {}
-  const booking = await fromBooking(db, id, { dal, id_appartamento })
-  requireConfirmed({ id, stato: booking.stato })
-  if (dal === undefined) refuseUnnamedRenewal(booking.soggiorno, context.clock.today())
+  const [stay] = await staysById(db, [id])
+  if (stay) requireConfirmed(stay)
+  const comparison = { ...context, db, today: context.clock.today() }
+  const booking = await fromBooking(comparison, id, { dal, id_appartamento })
   const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
-  const whole = { schedine: booking.schedine, places: undefined, avvisi: [] }
-  const { schedine: ospiti, places: indices, avvisi } = missing ?? whole
+  const { schedine: ospiti, places: indices, avvisi: changed } = missing ?? booking
+  const avvisi = [...changed, ...booking.later]
   const versions = new Map([[id, booking.versione]])
-  const body = { ospiti, indices, avvisi, versions, prenotazione: booking.soggiorno, ...rest }
+  const nights = indices.map((place) => booking.nights[booking.places.indexOf(place)]!)
+  const body = {
+    ospiti, indices, avvisi: changed, versions, nights, others: booking.others, prenotazione: booking.soggiorno, ...rest
+  }
   const answer = await submit(context, body, authorOf(request), requester).catch((err: unknown) => {
     throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err
   })

@@ -11,6 +11,8 @@ import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './
 export interface Input {
   ospiti: readonly unknown[]
   soggiorno: Readonly<Record<string, unknown>>
+  /** The nights of each guest, when they are not those of the stay. */
+  nights?: readonly number[] | undefined
   tables: Tables
   /** Today in Europe/Rome. */
   today: Day
@@ -53,9 +55,10 @@ export interface GuestCase {
 const UPPER_CASE: readonly SchedinaField[] = ['sesso', 'provincia_nascita', 'tipo_documento']
 
 /** Prepares the guests of a list for the rules. */
-export function casesOf ({ ospiti, soggiorno, tables, today, channel = 'service' }: Input): GuestCase[] {
+export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = 'service' }: Input): GuestCase[] {
   const list = ospiti.map(fieldsOf)
-  const common = { stay: stayOf(soggiorno), tables, today, yesterday: addDays(today, -1), channel }
+  const stay = stayOf(soggiorno)
+  const common = { tables, today, yesterday: addDays(today, -1), channel }
   const firstOf = new Map<string, number>()
   const firstWith = new Map<string, number>()
   const groups = groupsOf(list.map(({ tipo_alloggiato }) => tipo_alloggiato))
@@ -74,6 +77,7 @@ export function casesOf ({ ospiti, soggiorno, tables, today, channel = 'service'
     const given = { comune: fields.comune_nascita, provincia: fields.provincia_nascita, stato: fields.stato_nascita }
     return {
       ...common,
+      stay: nights === undefined ? stay : { ...stay, nights: nights[index] },
       index,
       fields,
       sex: isSex(fields.sesso) ? fields.sesso : undefined,

@@ -1,5 +1,6 @@
 import type { FileBody } from '#schemas/alloggiati.ts'
 import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
@@ -11,6 +12,9 @@ import type { Tables } from '../tables/code-tables.ts'
 export interface SchedineContext {
   /** Null without credentials: then nothing can be sent. */
   ledger: LedgerContext | null
+  /** For the comparison of guests with what was sent. */
+  keys: Keys
+  mode: LedgerContext['mode']
   clock: Clock
   tables (): Promise<Tables>
 }
@@ -23,10 +27,14 @@ export interface Order extends FileBody {
   avvisi?: readonly Segnalazione[]
   /** Set when the guests are saved guests of the booking: its version when they were read. */
   versions?: ReadonlyMap<number, number>
+  /** The nights of each guest, when they are not those of the stay. */
+  nights?: readonly number[]
+  /** Guests of the booking who are due on another day. */
+  others?: number
 }
 
 /** A request that passed the rules: guests, stay, and remarks on contradicting stay data. */
-export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions'> {
+export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions' | 'others'> {
   stay: Soggiorno
   stayRemarks: readonly Segnalazione[]
 }
@@ -50,9 +58,14 @@ function remarksOnStay (
 
 /** Validates a list of guests as of today. A stay with an apartment makes lines of 174 characters. */
 export async function judge (
-  { tables, clock }: SchedineContext, ospiti: readonly Schedina[], stay: Soggiorno, channel?: Channel
+  { tables, clock }: SchedineContext,
+  ospiti: readonly Schedina[],
+  stay: Soggiorno,
+  { nights, channel }: { nights?: readonly number[] | undefined, channel?: Channel | undefined } = {}
 ) {
-  return validate({ ospiti, soggiorno: stay, tables: await tables(), today: clock.today(), channel })
+  return validate({
+    ospiti, soggiorno: stay, nights, tables: await tables(), today: clock.today(), ...channel && { channel }
+  })
 }
 
 /**
@@ -60,11 +73,12 @@ export async function judge (
  * @throws InvioFallito (VALIDAZIONE) if a rule is broken
  */
 export async function accept (
-  context: SchedineContext, { ospiti, prenotazione, soggiorno, indices, versions, avvisi = [] }: Order,
+  context: SchedineContext,
+  { ospiti, prenotazione, soggiorno, indices, versions, nights, others, avvisi = [] }: Order,
   channel?: Channel
 ): Promise<Accepted> {
   const stay = { ...soggiorno, ...prenotazione }
-  const { errors: found, warnings, accepted } = await judge(context, ospiti, stay, channel)
+  const { errors: found, warnings, accepted } = await judge(context, ospiti, stay, { nights, channel })
   const errors = found.map((each) => {
     const ospite = indices?.[each.ospite] ?? each.ospite
     const why = avvisi.find((remark) => remark.ospite === ospite)
@@ -73,5 +87,5 @@ export async function accept (
   })
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   const stayRemarks = remarksOnStay(warnings, { prenotazione, soggiorno })
-  return { ...accepted, stay, stayRemarks, indices, versions }
+  return { ...accepted, stay, stayRemarks, indices, versions, others }
 }

@@ -4,89 +4,95 @@ import {
   FAMILY_LEADER, leaderTypeOf, memberTypeOf, SINGLE_GUEST, WITHOUT_DOCUMENT, LEADERS
 } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS, SCHEDINA_FIELDS, type Segnalazione } from '#schemas/schedina.ts'
-import { stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
-import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
-import { italianDay, addDays, daysBetween, type Day } from '#src/lib/time.ts'
-import type { Executor } from '#src/database/connect.ts'
-import { arrivalWindowOpen } from '../deadlines.ts'
-import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
+import { nightsOf, stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
+import { addDays, daysBetween, italianDay, type Day } from '#src/lib/time.ts'
 import { isUnderWay } from '#schemas/submission.ts'
 import { NullaDaInviare, SchedineInCorso } from '../sent-errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
+import type { Comparison } from '../ledger/coverage-rows.ts'
+import { compareStay } from '../ledger/coverage.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { guestAt } from '../ledger/fingerprints.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
 import { groupsOf } from '../rules/guest-groups.ts'
+import { arrivingNow, dueFrom, otherPlaces } from './due-guests.ts'
 
 type StoredType = string | null
 
 /** The part of a booking to report, and its apartment. */
-interface BookingChoice { dal?: Day, id_appartamento?: number }
+interface BookingChoice { dal?: Day | undefined, id_appartamento?: number | undefined }
 
-interface BookingSchedine {
+/** Guests of one arrival day, each with the place in the booking. */
+interface Chosen {
   schedine: SchedinaIntera[]
-  /** The same guests with all stored fields, including the documents of members. */
-  documents: SchedinaIntera[]
+  places: number[]
+  /** Remarks on guests who are sent differently than stored. */
+  avvisi: Segnalazione[]
+}
+
+interface BookingSchedine extends Chosen {
+  /** The nights of each guest. */
+  nights: number[]
+  /** All guests of the booking. */
+  all: Guests
   /** The booking's number of guests. Some may not be saved yet. */
   numero_ospiti: number
   stato: BookingState
   /** The version of the booking that the guests were read from. */
   versione: number
   soggiorno: SoggiornoDaPrenotazione
+  /** Remarks on guests who are due on another day, with their number. */
+  later: Segnalazione[]
+  others: number
+}
+
+type Guests = {
+  schedine: readonly SchedinaIntera[]
+  /** The same guests with all stored fields, including the documents of members. */
+  documents: readonly SchedinaIntera[]
 }
 
 /**
- * Reads the schedine of a booking's saved guests and its stay, in the form of `invio`. Unknown fields are `''`, and the
- * rules judge them.
+ * Reads the schedine of a booking's saved guests and its stay, in the form of `invio`: those who arrive together, or
+ * those whose nights from `dal` are not declared. Unknown fields are `''`, and the rules judge them.
  * @throws PrenotazioneNonTrovata, CampiNonValidi if nothing is due from that day
  */
 export async function fromBooking (
-  db: Executor, id: number, { dal, id_appartamento }: BookingChoice
+  comparison: Comparison, id: number, { dal, id_appartamento }: BookingChoice
 ): Promise<BookingSchedine> {
-  const { ospiti: guests, check_in, numero_notti, numero_ospiti, stato, versione } = await stayWithGuests(db, id)
+  const { db, today } = comparison
+  const stay = await stayWithGuests(db, id)
+  const { ospiti: guests, check_in, numero_notti, numero_ospiti, stato, versione } = stay
+  const compared = await compareStay(comparison, stay)
+  const due = dal === undefined ? arrivingNow(compared, today) : dueFrom(compared, dal, today)
   const apartment = id_appartamento === undefined ? {} : { id_appartamento }
+  const all = { schedine: schedineOf(guests), documents: guests.map(stored) }
+  const others = otherPlaces(stay, due)
+  const chosen = choose(all, (place) => due.places.includes(place) ? undefined : OTHER_DAY)
+  const nights = due.places.length === 0
+    ? daysBetween(due.day, addDays(check_in, numero_notti))
+    : Math.max(...due.nights)
   return {
-    schedine: schedineOf(guests),
-    documents: guests.map(stored),
+    ...chosen,
+    nights: chosen.places.map((place) => due.nights[due.places.indexOf(place)]!),
+    all,
     numero_ospiti,
     stato,
     versione,
-    soggiorno: { id, ...stretchOf({ check_in, numero_notti }, dal), ...apartment }
+    soggiorno: { id, check_in: due.day, numero_notti: nights, ...apartment },
+    later: dal === undefined ? laterOf(stay, others, due.day) : [],
+    others: others.length
   }
 }
 
-/**
- * The part of a stay from a day on. A stay of more than 30 nights is reported every 30 nights, as if the guests arrived
- * again.
- */
-function stretchOf (stay: Stretch, dal = stay.check_in): Stretch {
-  const days = daysToCommunicate(stay)
-  if (!days.includes(dal)) {
-    throw new CampiNonValidi({ campo: 'dal', messaggio: `può essere soltanto ${days.join(', ')}` })
-  }
-  return { check_in: dal, numero_notti: stay.numero_notti - daysBetween(stay.check_in, dal) }
-}
-
-interface Stretch { check_in: Day, numero_notti: number }
-
-/** The arrival, and every 30th night after it. */
-function daysToCommunicate ({ check_in, numero_notti }: Stretch): Day[] {
-  return Array.from({ length: Math.ceil(numero_notti / MAX_DECLARED_NIGHTS) }, (_, n) =>
-    addDays(check_in, n * MAX_DECLARED_NIGHTS))
-}
-
-/**
- * Requires `dal` when the arrival can no longer be sent, but a later period of the stay can.
- * @throws CampiNonValidi
- */
-export function refuseUnnamedRenewal (stay: Stretch, today: Day): void {
-  const [arrival, ...renewals] = daysToCommunicate(stay)
-  const due = renewals.find((day) => arrivalWindowOpen(day, today))
-  if (due === undefined || arrivalWindowOpen(arrival!, today)) return
-  const messaggio = `l'arrivo ${dayWithArticle('del', italianDay(arrival!))} non si può più inviare; ` +
-    `per le notti ${dayWithArticle('dal', italianDay(due))} indicare "dal": "${due}"`
-  throw new CampiNonValidi({ campo: 'dal', messaggio })
+/** Remarks on guests who arrive after a day. */
+function laterOf (stay: StayWithGuests, others: readonly number[], day: Day): Segnalazione[] {
+  const nights = nightsOf(stay)
+  return others.flatMap((ospite) => {
+    const { arrival } = nights(stay.ospiti[ospite]!)
+    const messaggio = `Arriva il ${italianDay(arrival)}: va inviato da quel giorno`
+    return arrival > day ? [{ ospite, campo: 'arrivo', messaggio }] : []
+  })
 }
 
 /** The schedine of stored guests, in order. A member's stored document is left out. */
@@ -125,12 +131,14 @@ function leaderOf (next: StoredType | undefined): string {
   return (next === undefined ? undefined : leaderTypeOf(next)) ?? SINGLE_GUEST
 }
 
-/** The guests of a booking who are still to be sent. */
-interface Missing {
-  schedine: SchedinaIntera[]
-  /** For each guest the index in the booking. */
-  places: number[]
-  avvisi: Segnalazione[]
+/** Why a guest is left out of a list: as a leader, and as a member. */
+interface Reason { leader: string, members: string }
+
+const SENT: Reason = {
+  leader: 'il capo è già stato inviato', members: 'i familiari o membri sono già stati inviati'
+}
+const OTHER_DAY: Reason = {
+  leader: 'il capo arriva un altro giorno', members: 'i familiari o membri arrivano un altro giorno'
 }
 
 /**
@@ -140,14 +148,14 @@ interface Missing {
  */
 export async function findMissing (
   { db, keys, service }: Pick<LedgerContext, 'db' | 'keys' | 'service'>,
-  { schedine, documents, numero_ospiti, soggiorno: { check_in } }: BookingSchedine
-): Promise<Missing> {
-  const guests = documents.map((guest) => guestAt(check_in, guest))
+  { all, places, numero_ospiti, soggiorno: { check_in } }: BookingSchedine
+): Promise<Chosen> {
+  const guests = places.map((place) => guestAt(check_in, all.documents[place]!))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
   // The same document with another name may be another guest: a person must confirm.
   const earlier = conflicts.flatMap(({ duplicate: { ospite, ricevuta, motivo } }) =>
-    ricevuta === null || motivo !== 'stessa_persona' ? [] : { ospite, ricevuta })
-  const sent = new Set(earlier.map(({ ospite }) => ospite))
+    ricevuta === null || motivo !== 'stessa_persona' ? [] : { place: places[ospite]!, ricevuta })
+  const sent = new Set(earlier.map(({ place }) => place))
   if (sent.size > 0 && sent.size === guests.length) {
     for (const { duplicate: { ricevuta, stato } } of conflicts) {
       if (isUnderWay(stato) && ricevuta !== null && stato !== null) {
@@ -155,26 +163,40 @@ export async function findMissing (
         throw new SchedineInCorso(ricevuta, stato, { waitsUntil: waiting.get(ricevuta) })
       }
     }
-    const unsaved = Math.max(0, numero_ospiti - documents.length)
+    const unsaved = Math.max(0, numero_ospiti - all.documents.length)
     throw new NullaDaInviare([...new Set(earlier.map(({ ricevuta }) => ricevuta))], unsaved)
   }
-  const groups = groupsOf(schedine.map(({ tipo_alloggiato }) => tipo_alloggiato))
-  return joined(groups.map((group) => leftOf(group, sent, { schedine, documents })))
+  return choose(all, (place) => sent.has(place) ? SENT : places.includes(place) ? undefined : OTHER_DAY)
 }
 
-type Guests = Pick<BookingSchedine, 'schedine' | 'documents'>
-
-function leftOf (group: readonly number[], sent: ReadonlySet<number>, { schedine, documents }: Guests): Missing {
-  const places = group.filter((ospite) => !sent.has(ospite))
-  const leader = group[0]!
-  const leads = LEADERS.includes(schedine[leader]!.tipo_alloggiato) && !sent.has(leader) && places.length > 1
-  if (leads || places.length === group.length) {
-    return { places, schedine: places.map((ospite) => schedine[ospite]!), avvisi: [] }
+/**
+ * Chooses guests of a booking. A leader keeps the members who are chosen with him. Without a leader or members a guest
+ * is single, with the stored document.
+ * @param isOut why the guest of a place is not chosen
+ */
+export function choose (all: Guests, isOut: (place: number) => Reason | undefined): Chosen {
+  const groups = groupsOf(all.schedine.map(({ tipo_alloggiato }) => tipo_alloggiato))
+  const parts = groups.map((group) => chosenOf(group, isOut, all))
+  return {
+    places: parts.flatMap(({ places }) => places),
+    schedine: parts.flatMap(({ schedine }) => schedine),
+    avvisi: parts.flatMap(({ avvisi }) => avvisi)
   }
-  const why = sent.has(leader) ? 'il capo è già stato inviato' : 'i familiari o membri sono già stati inviati'
+}
+
+function chosenOf (
+  group: readonly number[], isOut: (place: number) => Reason | undefined, { schedine, documents }: Guests
+): Chosen {
+  const places = group.filter((place) => isOut(place) === undefined)
+  const [leader] = group as [number]
+  const leads = LEADERS.includes(schedine[leader]!.tipo_alloggiato) && places.includes(leader) && places.length > 1
+  if (leads || places.length === group.length) {
+    return { places, schedine: places.map((place) => schedine[place]!), avvisi: [] }
+  }
+  const why = isOut(leader)?.leader ?? group.flatMap((place) => isOut(place) ?? [])[0]!.members
   return {
     places,
-    schedine: places.map((ospite) => ({ ...documents[ospite]!, tipo_alloggiato: SINGLE_GUEST })),
+    schedine: places.map((place) => ({ ...documents[place]!, tipo_alloggiato: SINGLE_GUEST })),
     avvisi: places.map((ospite) => ({
       ospite,
       campo: 'tipo_alloggiato',
@@ -183,10 +205,8 @@ function leftOf (group: readonly number[], sent: ReadonlySet<number>, { schedine
   }
 }
 
-function joined (parts: readonly Missing[]): Missing {
-  return {
-    places: parts.flatMap(({ places }) => places),
-    schedine: parts.flatMap(({ schedine }) => schedine),
-    avvisi: parts.flatMap(({ avvisi }) => avvisi)
-  }
+/** Chooses the guests of a booking who are due on one day. */
+export function chooseDue (guests: StayWithGuests['ospiti'], due: readonly number[]): Chosen {
+  const all = { schedine: schedineOf(guests), documents: guests.map(stored) }
+  return choose(all, (place) => due.includes(place) ? undefined : OTHER_DAY)
 }

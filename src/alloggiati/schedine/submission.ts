@@ -36,7 +36,7 @@ import { foldName, nameKey } from '../codec/folding.ts'
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions'>,
+  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions' | 'nights' | 'others'>,
   author: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -71,7 +71,7 @@ async function dryRun (service: PoliceService, { lines, stay, stayRemarks, indic
 
 async function send (
   ledger: LedgerContext,
-  { stay, stayRemarks, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
+  { stay, stayRemarks, confirmation, others: later = 0, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
   { actor: operatore, ip }: Author,
   requester: Requester
 ): Promise<InvioAnswer> {
@@ -103,19 +103,22 @@ async function send (
   }
   closeIfDecided(requester, result.stato)
   const response = answerOf(result, { ricevuta, metodo, prenotazione_id })
-  const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
+  const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!, later)
   const avvisi = [...stayRemarks, ...others]
   return avvisi.length === 0 ? response : { ...response, avvisi }
 }
 
 /** A remark if fewer guests were sent than the booking has. */
 async function othersOf (
-  { db, service: { account } }: LedgerContext, id: number, { data_arrivo, permanenza }: RecordSchedina
+  { db, service: { account } }: LedgerContext,
+  id: number,
+  { data_arrivo, permanenza }: RecordSchedina,
+  later: number
 ): Promise<Segnalazione[]> {
   // The booking may be deleted by now. The result is reported all the same.
   const [{ numero_ospiti } = { numero_ospiti: 0 }] = await staysById(db, [id])
   const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
-  if (sent >= numero_ospiti) return []
+  if (sent + later >= numero_ospiti) return []
   const told = `${countWithNoun(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
   const others = numero_ospiti - sent === 1 ? 'l\'altro va inviato' : 'gli altri vanno inviati'
   const deadline = inRome(filingDeadline(data_arrivo, permanenza))

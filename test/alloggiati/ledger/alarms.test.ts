@@ -131,10 +131,11 @@ t.test('a stay longer than 30 nights is due again on its 31st day, and on every 
   t.same(await due('2026-12-20'), [{ arrival: '2026-12-20', deadline: '2026-12-21T13:00:00.000Z' }])
   t.same(await due('2026-12-22'), [])
   t.match(await due('2027-01-19'), [{ arrival: '2027-01-19' }])
-  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' }), id)
+  await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', nights: 30 }), id)
   t.equal((await due('2026-12-20')).length, 1, 'the schedina of the arrival does not count')
   await tie(w, await w.sent({ at: '2026-12-20T13:00:00Z', seen: 'K' }), id)
   t.same(await due('2026-12-20'), [])
+  t.match(await due('2026-12-23'), [{ arrival: '2026-12-23' }], 'three nights were declared')
 })
 
 t.test('an alarm is mailed to each recipient once a day per matter, across processes and restarts', async (t) => {

@@ -365,7 +365,7 @@ t.test(
     const [one, two] = [await book(server, 'A Uno', today), await book(server, 'B Due', today)]
     await book(server, 'C Domani', '2026-11-22')
     t.strictSame(await verified(server), {
-      totale_prenotazioni: 2, totale_ricevute: 0, mancanti: [one, two], in_attesa: [], discordanze: []
+      totale_prenotazioni: 2, totale_ricevute: 0, mancanti: [one, two], in_attesa: [], proroghe: [], discordanze: []
     })
 
     await send(server, 'UNO', one)
@@ -374,6 +374,7 @@ t.test(
       totale_ricevute: 0,
       mancanti: [two],
       in_attesa: [{ ...one, giorno: today, motivo: 'non_ancora_emessa' }],
+      proroghe: [],
       discordanze: []
     })
 

@@ -138,6 +138,13 @@ export async function mailEveningSummary (context: Evening): Promise<void> {
   log.info('the evening summary is mailed')
 }
 
+function linesOf (bookings: Awaited<ReturnType<typeof unfiledBookings>>, prolonged: boolean): string[] {
+  return bookings.filter(({ isProlonged }) => isProlonged === prolonged)
+    .map(({ bookingId, arrival, unsent, deadline }) => describe({
+      prenotazione: bookingId, ospiti_mancanti: unsent, giorno: arrival, scadenza: deadline.toISOString()
+    }))
+}
+
 async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
   const today = clock.today()
   // Guests in an unfinished submission are not told as unsent: a person would send them again.
@@ -146,12 +153,8 @@ async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail
     .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))
   const days = await daysWithoutReceipt(db, mode, addDays(today, -RECEIPT_WINDOW_DAYS), addDays(today, -1))
   const sections = [
-    {
-      title: 'Ospiti arrivati oggi o ieri e non ancora comunicati',
-      lines: bookings.map(({ bookingId, arrival, unsent, deadline }) => describe({
-        prenotazione: bookingId, ospiti_mancanti: unsent, giorno: arrival, scadenza: deadline.toISOString()
-      }))
-    },
+    { title: 'Ospiti arrivati oggi o ieri e non ancora comunicati', lines: linesOf(bookings, false) },
+    { title: 'Proroghe: ospiti che restano, con notti non ancora comunicate', lines: linesOf(bookings, true) },
     { title: 'Invii che aspettano una persona', lines: submissions.map(describe) },
     {
       title: 'Giorni con ospiti acquisiti e senza ricevuta',

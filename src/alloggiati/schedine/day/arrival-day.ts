@@ -109,7 +109,7 @@ function answerOf (
     totale_prenotazioni: bookings.length,
     totale_ospiti: bookings.reduce((sum, { ospiti }) => sum + ospiti, 0),
     totali,
-    prenotazioni: bookings.map(({ nights, ready, ...told }) => told)
+    prenotazioni: bookings.map(({ nights, places, ready, ...told }) => told)
   }
 }
 

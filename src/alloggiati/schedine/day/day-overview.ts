@@ -1,7 +1,7 @@
 import type { DayState, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { FILED_STATES, isUnderWay, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
-import { staysById, staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
+import { staysById, type StayWithGuests } from '#src/bookings/index.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { italianDay } from '#src/lib/time.ts'
@@ -9,18 +9,22 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
-  findConflicts, readBookingRows, strangersAmong, usesApartments, type BookingRow, type Conflict
+  findConflicts, isGuestOf, isOtherPeriod, readBookingRows, strangersAmong, usesApartments, type BookingRow,
+  type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/ledger-context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { judge, type SchedineContext } from '../accept-schedine.ts'
-import { schedineOf } from '../from-booking.ts'
+import { chooseDue } from '../from-booking.ts'
+import { linesOf, type StayLine } from './stay-lines.ts'
 
 /** A booking of the day, and the guests that can be sent: null unless it is `pronta`. */
 export interface DayBooking extends PrenotazioneDellaGiornata {
   nights: number
+  /** The place in the booking of each guest; undefined if the line has all. */
+  places?: readonly number[]
   /** Includes the version of the booking that the guests were read from. */
   ready: AcceptedList & { versione: number, id_appartamento?: number | undefined } | null
 }
@@ -52,10 +56,11 @@ export interface DayChoice {
 /** Reports the bookings of a day: ready, incomplete or sent already. It writes nothing. */
 export async function dayOverview (
   context: SchedineContext,
-  { db, keys, service: { account } }: LedgerContext,
+  ledger: LedgerContext,
   { day, ids, apartments, hasApartments }: DayChoice
 ): Promise<DayBooking[]> {
-  const stays = await staysWithGuests(db, day, ids)
+  const { db, keys, service: { account } } = ledger
+  const stays = await linesOf(ledger, day, ids)
   const rows = await readBookingRows(db, account, day, stays.map(({ id }) => id))
   const rowsOf = Map.groupBy(rows, ({ prenotazione_id }) => prenotazione_id)
   const places = stays.flatMap((stay) => stay.ospiti.map((guest, ospite) =>
@@ -72,7 +77,7 @@ export async function dayOverview (
   for (const stay of stays) {
     const before: Before = {
       waiting,
-      rows: rowsOf.get(stay.id) ?? [],
+      rows: (rowsOf.get(stay.id) ?? []).filter((row) => concerns(keys, stay, row)),
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
       conflicts: (conflictsOf.get(stay) ?? []).map(({ duplicate, earlier, ...rest }) => ({
         ...rest,
@@ -85,21 +90,22 @@ export async function dayOverview (
     const sent = sentBefore(stay, before, day)
     bookings.push(sent === undefined
       ? confronted(await judged(stay), keys, before)
-      : { ...bookingOf(stay), stato: stateOfSent(sent), ricevute: referencesOf(sent) })
+      : { ...lineOf(stay), stato: stateOfSent(sent), ricevute: referencesOf(sent) })
   }
-  return bookings
+  return bookings.map(withPlaces)
 
   function ofKept (id: number | null): number | null {
     return id !== null && kept.has(id) ? id : null
   }
 
-  async function judged (stay: StayWithGuests): Promise<DayBooking> {
-    const { id, check_in, numero_notti, ospiti, numero_ospiti } = stay
+  async function judged (stay: StayLine): Promise<DayBooking> {
+    const { id, check_in, numero_notti, ospiti, numero_ospiti, nights } = stay
     const id_appartamento = apartments.get(id)
     const { errors, accepted } = await judge(
       context,
-      schedineOf(ospiti),
-      { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) }
+      chooseDue(stay.all, stay.places).schedine,
+      { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) },
+      { nights }
     )
     const saved = countWithNoun(ospiti.length, 'ospite salvato', 'ospiti salvati')
     const missing = remark(ospiti.length, 'ospiti', `${saved} su ${numero_ospiti}`)
@@ -108,9 +114,34 @@ export async function dayOverview (
       ...areNeeded && id_appartamento === undefined ? [remark(0, 'id_appartamento', noApartment(id))] : []
     ]
     return all.length > 0
-      ? { ...bookingOf(stay), stato: 'incompleta', errors: all }
-      : { ...bookingOf(stay), ready: accepted && { ...accepted, versione: stay.versione, id_appartamento } }
+      ? { ...lineOf(stay), stato: 'incompleta', errors: all }
+      : { ...lineOf(stay), ready: accepted && { ...accepted, versione: stay.versione, id_appartamento } }
   }
+}
+
+function lineOf (stay: StayLine): DayBooking {
+  const { check_in: day, whole, places } = stay
+  return { ...bookingOf(stay), ...day === whole.check_in ? {} : { dal: day }, places }
+}
+
+/** Names the guests of the remarks by their places in the booking. */
+function withPlaces (booking: DayBooking): DayBooking {
+  return {
+    ...booking,
+    errors: booking.errors.map((each) => ({ ...each, ospite: placeIn(booking, each.ospite) }))
+  }
+}
+
+/** The place in the booking of a guest of a line. */
+export function placeIn ({ places }: Pick<DayBooking, 'places'>, ospite: number): number {
+  return places?.[ospite] ?? ospite
+}
+
+/** Whether a row concerns the guests of a line: not those of another arrival, nor other nights. */
+function concerns (keys: Keys, { check_in, numero_notti, places, all, whole }: StayLine, row: BookingRow): boolean {
+  if (isOtherPeriod(row, { data_arrivo: check_in, permanenza: numero_notti }, whole)) return false
+  const isOf = (place: number) => isGuestOf(keys, row, guestAt(row.data_arrivo, all[place]!))
+  return places.length === all.length || places.some(isOf) || !all.some((_, place) => isOf(place))
 }
 
 function noApartment (id: number): string {
@@ -140,7 +171,7 @@ export function bookingOf (
  * Undefined otherwise. Without saved guests only the rows count.
  */
 function sentBefore (
-  { id, numero_ospiti }: StayWithGuests, { rows, guests, conflicts }: Before, day: Day
+  { id, numero_ospiti }: StayLine, { rows, guests, conflicts }: Before, day: Day
 ): readonly Sent[] | undefined {
   const ofDay = rows.filter(({ data_arrivo }) => data_arrivo === day)
   const own = ownRows(id, conflicts)

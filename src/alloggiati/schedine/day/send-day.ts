@@ -8,7 +8,7 @@ import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow, type Requester, reserveInTime } from '../requester.ts'
 import { textsOf } from '../submission.ts'
-import { conflictRemark, remark, type DayBooking } from './day-overview.ts'
+import { conflictRemark, placeIn, remark, type DayBooking } from './day-overview.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { filingDeadline } from '../../deadlines.ts'
 import type { SchedinaDellaGiornata } from '#schemas/giornata.ts'
@@ -44,7 +44,7 @@ export async function sendDay (
     const result = await follow(ledger, { id, ricevuta }, order.requester) ?? await readResult(ledger.db, id)
     if (isUnderWay(result.stato)) order.requester.tellUnawaited()
     for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
-      const numbered = rows.map((row) => ({ ...row, ospite: list.places[row.indice]!.ospite }))
+      const numbered = rows.map((row) => ({ ...row, ospite: placeIn(booking, list.places[row.indice]!.ospite) }))
       addOutcome(report.get(booking)!, { ...result, ricevuta, rows: numbered })
     }
   }))
@@ -111,7 +111,8 @@ function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBook
       if (mine.stato === 'da_confermare') {
         const { altro_ospite: other } = duplicato
         const twinOf = other === undefined ? undefined : places[other]!.booking.prenotazione_id
-        mine.errors = [...mine.errors, conflictRemark({ ...duplicato, ospite }, confirmable, twinOf)]
+        const named = { ...duplicato, ospite: placeIn(booking, ospite) }
+        mine.errors = [...mine.errors, conflictRemark(named, confirmable, twinOf)]
       }
       out.add(booking)
     }

@@ -1,0 +1,64 @@
+import type { Candidate, Prints } from './coverage-rows.ts'
+
+/* Matches rows with the guests of a booking, each row with one place. */
+
+/** Strongest match first: exact names, then sorted letters, then document number. */
+const KINDS = ['identita', 'persona', 'documento'] as const
+
+/** A booking with its saved guests: the fingerprints of each, one per account that may have sent it. */
+export interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[] }
+
+/**
+ * Counts the places of a booking that rows fill, one row per place, and returns the rows adopted from no booking. A
+ * saved guest's row fills that guest's place. A row of an unsaved guest fills a place without a saved guest. If it is
+ * trusted, it may also fill the place of a saved guest without a row.
+ */
+export function fillPlaces<Row extends Candidate> (
+  { numero_ospiti, guests }: Places, rows: readonly Row[]
+): { filled: number, adopted: Row[] } {
+  const taken = matchGuests(guests, rows)
+  const strangers = rows.filter((row) => row.isOwn && !isOfGuests(row, guests))
+  const trusted = strangers.filter(({ isTrusted }) => isTrusted).length
+  const withoutRow = guests.length - taken.size
+  const vacant = Math.max(0, numero_ospiti - guests.length - Math.max(0, trusted - withoutRow))
+  return {
+    filled: taken.size + trusted + Math.min(strangers.length - trusted, vacant),
+    adopted: [...taken.values()].filter(({ isOwn }) => !isOwn)
+  }
+}
+
+/**
+ * Whether a guest's place (0-based) is filled: by the guest's own row, or because all places are. Saved guests count as
+ * places even above `numero_ospiti`.
+ */
+export function isPlaceFilled (places: Places, rows: readonly Candidate[], place: number): boolean {
+  const all = Math.max(places.numero_ospiti, places.guests.length)
+  return matchGuests(places.guests, rows).has(place) || fillPlaces(places, rows).filled >= all
+}
+
+/** Matches each saved guest with at most one row, by place. */
+export function matchGuests<Row extends Candidate> (
+  guests: Places['guests'], rows: readonly Row[]
+): ReadonlyMap<number, Row> {
+  const taken = new Map<number, Row>()
+  const left = new Set(rows)
+  for (const kind of KINDS) {
+    for (const [place, guest] of guests.entries()) {
+      if (taken.has(place)) continue
+      const row = rows.find((each) => left.has(each) && isPrint(each, guest, kind))
+      if (row === undefined) continue
+      taken.set(place, row)
+      left.delete(row)
+    }
+  }
+  return taken
+}
+
+function isPrint (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]): boolean {
+  return row[kind] !== null && guest.some((prints) => prints[kind] === row[kind])
+}
+
+/** Whether a row may be one of these guests'. */
+export function isOfGuests (row: Prints, guests: Places['guests']): boolean {
+  return guests.some((guest) => KINDS.some((kind) => isPrint(row, guest, kind)))
+}

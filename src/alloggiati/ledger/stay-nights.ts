@@ -1,0 +1,156 @@
+import type { GuestDays, StayWithGuests } from '#src/bookings/index.ts'
+import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
+import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
+import type { Prints, SentRow } from './coverage-rows.ts'
+import { fillPlaces, isOfGuests, matchGuests, type Places } from './places.ts'
+
+/*
+ * The nights of a stay that the police was told of. A row declares the nights from its arrival. A guest who stays
+ * longer arrives again on the first night that no row declares (guide, p. 7).
+ */
+
+export type Stay = Pick<StayWithGuests, 'id' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
+
+/** A stay with its saved guests, and the live rows that may be theirs. */
+export interface ComparedStay {
+  stay: Stay
+  /** The nights of each saved guest. */
+  days: readonly GuestDays[]
+  /** The fingerprints of each saved guest, with their arrival day. */
+  guests: readonly (readonly PrintsAt[])[]
+  /** Rows with an arrival in the stay. A row of a moved stay that is being corrected counts from the arrival. */
+  rows: readonly SentRow[]
+}
+
+export interface PrintsAt extends Prints { day: Day }
+
+type Counted = (row: SentRow) => boolean
+
+/** Guests who arrive on one day: how many there are, and how many of them the counted rows cover. */
+export interface Arrivals { day: Day, guests: number, count (isCounted: Counted): number }
+
+/** The nights that a row declares. */
+export type Declared = Pick<SentRow, 'data_arrivo' | 'permanenza'>
+
+export function endOf ({ data_arrivo, permanenza }: Declared): Day {
+  return addDays(data_arrivo, permanenza)
+}
+
+function declares (row: Declared, night: Day): boolean {
+  return row.data_arrivo <= night && night < endOf(row)
+}
+
+export function departureOf ({ check_in, numero_notti }: Pick<Stay, 'check_in' | 'numero_notti'>): Day {
+  return addDays(check_in, numero_notti)
+}
+
+/** The arrivals of a stay: the booking's, and the own ones of guests. Rows of the 30 nights from an arrival count. */
+export function arrivalsOf (compared: ComparedStay): Arrivals[] {
+  const { stay: { check_in, numero_ospiti }, days } = compared
+  const own = days.flatMap(({ arrival }) => arrival === check_in ? [] : arrival)
+  return [check_in, ...[...new Set(own)].toSorted()].map((day) => {
+    const meant = placesOf(days, ({ arrival }) => arrival === day)
+    // Guests who come later leave their places free until then. A guest who replaces another has the same place.
+    const guests = day !== check_in
+      ? meant.length
+      : own.length === 0
+        ? numero_ospiti
+        : Math.max(meant.length, numero_ospiti - own.length)
+    const near = rowsApart(compared, meant)
+      .filter(({ data_arrivo }) => data_arrivo >= day && data_arrivo < addDays(day, MAX_DECLARED_NIGHTS))
+    // A row of the same guest with another arrival declares other nights.
+    const prints = meant.map((place) => compared.guests[place]!.filter((each) => each.day === day))
+    const places = { numero_ospiti: guests, guests: prints }
+    return { day, guests, count: (isCounted) => fillPlaces(places, near.filter(isCounted)).filled }
+  })
+}
+
+function placesOf (days: readonly GuestDays[], isMeant: (days: GuestDays) => boolean): number[] {
+  return days.flatMap((each, place) => isMeant(each) ? place : [])
+}
+
+/** The rows of the guests in these places, and those of unsaved guests. */
+function rowsApart ({ guests, rows }: ComparedStay, places: readonly number[]): readonly SentRow[] {
+  if (places.length === guests.length) return rows
+  const meant = places.map((place) => guests[place]!)
+  return rows.filter((row) => isOfGuests(row, meant) || !isOfGuests(row, guests))
+}
+
+/** A night of a stay, and the guests for whom no counted row declares it. */
+export interface Undeclared { night: Day, guests: number }
+
+/**
+ * Finds the first night from one day to another, both included, that is not declared for guests who were declared
+ * before. The 31st night of a stay, and every 30th after it, is due for all guests.
+ */
+export function firstUndeclared (
+  compared: ComparedStay, { from, to }: { from: Day, to: Day }, isCounted: Counted = () => true
+): Undeclared | undefined {
+  const { stay, rows } = compared
+  const first = from > stay.check_in ? from : addDays(stay.check_in, 1)
+  const last = to < departureOf(stay) ? to : addDays(departureOf(stay), -1)
+  const ends = rows.flatMap((row) => [row.data_arrivo, endOf(row)])
+  const nights = [first, ...ends, ...renewalsOf(stay)].filter((night) => night >= first && night <= last)
+  for (const night of [...new Set(nights)].toSorted()) {
+    const guests = undeclaredOn(compared, night, isCounted)
+    if (guests > 0) return { night, guests }
+  }
+  return undefined
+}
+
+/** The arrivals of a stay of more than 30 nights after the first, if each one declares 30. */
+function renewalsOf ({ check_in, numero_notti }: Stay): Day[] {
+  return Array.from({ length: Math.ceil(numero_notti / MAX_DECLARED_NIGHTS) - 1 }, (_, n) =>
+    addDays(check_in, (n + 1) * MAX_DECLARED_NIGHTS))
+}
+
+function undeclaredOn (compared: ComparedStay, night: Day, isCounted: Counted): number {
+  const { stay: { check_in, numero_ospiti }, days, guests } = compared
+  const present = placesOf(days, ({ arrival, departure }) => arrival < night && night < departure)
+  const unsaved = Math.max(0, numero_ospiti - days.length)
+  const places = { numero_ospiti: present.length + unsaved, guests: present.map((place) => guests[place]!) }
+  const rows = rowsApart(compared, present)
+  const covered = fillPlaces(places, rows.filter((row) => declares(row, night) && isCounted(row))).filled
+  const isRenewal = daysBetween(check_in, night) % MAX_DECLARED_NIGHTS === 0
+  const declared = isRenewal
+    ? Math.min(places.numero_ospiti, numero_ospiti)
+    : declaredBefore(places, rows.filter(({ data_arrivo }) => data_arrivo < night))
+  return Math.max(0, Math.min(declared, places.numero_ospiti) - covered)
+}
+
+/** Guests of the places who have a row. Unsaved guests have no name, so as many count as one night had. */
+function declaredBefore ({ guests }: Places, rows: readonly SentRow[]): number {
+  const strangers = rows.filter((row) => row.isOwn && !isOfGuests(row, guests))
+  const most = Math.max(0, ...strangers.map(({ data_arrivo }) =>
+    strangers.filter((row) => declares(row, data_arrivo)).length))
+  return matchGuests(guests, rows).size + most
+}
+
+/** The nights of a guest to send next: from the day that the record names as arrival. */
+export interface Period { from: Day, nights: number }
+
+/**
+ * Finds the next period of each saved guest. `from` is the first undeclared night that the service still accepts.
+ * Undefined: every night is declared, or the guest was never declared, whose arrival is due.
+ */
+export function nextPeriods ({ days, guests, rows }: ComparedStay, today: Day): (Period | undefined)[] {
+  const accepted = addDays(today, -1)
+  return days.map(({ arrival, departure }, place) => {
+    const own = rows.filter((row) => isOfGuests(row, [guests[place]!]))
+      .toSorted((one, other) => one.data_arrivo < other.data_arrivo ? -1 : 1)
+    if (own.length === 0) return undefined
+    let from = arrival > accepted ? arrival : accepted
+    for (const row of own) if (declares(row, from)) from = endOf(row)
+    const next = own.find(({ data_arrivo }) => data_arrivo > from)?.data_arrivo ?? departure
+    const until = next < departure ? next : departure
+    return from < departure ? { from, nights: daysBetween(from, until) } : undefined
+  })
+}
+
+/** Whether the guest of each place has a live row, or one with such an arrival. */
+export function declaredPlaces (
+  { guests, rows }: ComparedStay, isMeant: (arrival: Day) => boolean = () => true
+): boolean[] {
+  const meant = rows.filter(({ data_arrivo }) => isMeant(data_arrivo))
+  return guests.map((guest) => meant.some((row) => isOfGuests(row, [guest])))
+}

@@ -1,0 +1,98 @@
+import type { StayWithGuests } from '#src/bookings/index.ts'
+import { CampiNonValidi } from '#src/lib/errors.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
+import { addDays, daysBetween, italianDay, type Day } from '#src/lib/time.ts'
+import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
+import { arrivalWindowOpen } from '../deadlines.ts'
+import { declaredPlaces, nextPeriods, type ComparedStay } from '../ledger/stay-nights.ts'
+
+/** Guests of a booking whose records name the same arrival day, by place in the booking, with the nights of each. */
+export interface DueGuests { day: Day, places: number[], nights: number[] }
+
+/** The guests who arrive on a day, or arrive again because their nights before it are declared. */
+export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests {
+  const periods = nextPeriods(compared, today)
+  const declared = declaredPlaces(compared)
+  const sentThen = declaredPlaces(compared, (arrival) => arrival === day)
+  const sentBefore = declaredPlaces(compared, (arrival) => arrival < day)
+  const due: DueGuests = { day, places: [], nights: [] }
+  for (const [place, { arrival, departure }] of compared.days.entries()) {
+    const period = periods[place]
+    const isNext = arrival < day && period?.from === day
+    const isRenewal = !declared[place] && renewals(arrival, departure).includes(day)
+    // A guest sent for the first time with this arrival was sent before the booking was moved.
+    const isSent = sentThen[place]! && sentBefore[place]!
+    if (arrival !== day && !isNext && !isRenewal && !isSent) continue
+    due.places.push(place)
+    due.nights.push(isNext ? period!.nights : Math.max(1, daysBetween(day, departure)))
+  }
+  return due
+}
+
+/** The arrival, and every 30th night after it. */
+function renewals (arrival: Day, departure: Day): Day[] {
+  const periods = Math.ceil(daysBetween(arrival, departure) / MAX_DECLARED_NIGHTS)
+  return Array.from({ length: periods }, (_, n) => addDays(arrival, n * MAX_DECLARED_NIGHTS))
+}
+
+/**
+ * The guests to send with `dal`: the first night that is not declared, and that the service still accepts.
+ * @throws CampiNonValidi for any other day
+ */
+export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuests {
+  const { stay: { check_in, numero_notti } } = compared
+  const declared = declaredPlaces(compared)
+  const periods = nextPeriods(compared, today)
+  const days = compared.days.length === 0
+    ? renewals(check_in, addDays(check_in, numero_notti))
+    : compared.days.flatMap(({ arrival, departure }, place) =>
+      declared[place] ? periods[place]?.from ?? [] : renewals(arrival, departure))
+  const allowed = [...new Set(days)].toSorted()
+  // When every night is declared, the refusal of guests who were sent says more.
+  const isSent = allowed.length === 0 && declaredPlaces(compared, (arrival) => arrival === dal).includes(true)
+  if (!isSent && !allowed.includes(dal)) {
+    const messaggio = allowed.length === 0
+      ? 'non serve: tutte le notti della prenotazione sono già comunicate'
+      : `può essere soltanto ${allowed.join(', ')}`
+    throw new CampiNonValidi({ campo: 'dal', messaggio })
+  }
+  return dueOn(compared, dal, today)
+}
+
+/**
+ * The guests to send without `dal`: those who arrive with the booking, or today or yesterday.
+ * @throws CampiNonValidi when only the nights of a prolonged stay can be sent, with the day to name
+ */
+export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
+  const { stay: { check_in }, days } = compared
+  const declared = declaredPlaces(compared)
+  const arrivals = [...new Set(days.map(({ arrival }) => arrival))].toSorted()
+  const open = arrivals.filter((day) => arrivalWindowOpen(day, today))
+  const isLeft = (day: Day) => days.some(({ arrival }, place) => arrival === day && !declared[place])
+  const day = arrivals.every((arrival) => arrival === check_in) ? check_in : open.find(isLeft) ?? open[0] ?? check_in
+  const due = dueOn(compared, day, today)
+  const isOpen = arrivalWindowOpen(day, today)
+  if (isOpen && (isLeft(day) || days.length === 0)) return due
+  const again = nextDays(compared, today)[0]
+  if (again === undefined) return due
+  const why = isOpen ? 'è già comunicato' : 'non si può più inviare'
+  const messaggio = `l'arrivo ${dayWithArticle('del', italianDay(day))} ${why}; ` +
+    `per le notti ${dayWithArticle('dal', italianDay(again))} indicare "dal": "${again}"`
+  throw new CampiNonValidi({ campo: 'dal', messaggio })
+}
+
+/** The days of today and yesterday on which guests arrive again. */
+function nextDays (compared: ComparedStay, today: Day): Day[] {
+  const { stay: { check_in, numero_notti }, days } = compared
+  const declared = declaredPlaces(compared)
+  const periods = nextPeriods(compared, today)
+  const again = days.flatMap(({ arrival, departure }, place) =>
+    declared[place] ? periods[place]?.from ?? [] : renewals(arrival, departure).slice(1))
+  const unsaved = days.length === 0 ? renewals(check_in, addDays(check_in, numero_notti)).slice(1) : []
+  return [...again, ...unsaved].filter((day) => day > check_in && arrivalWindowOpen(day, today)).toSorted()
+}
+
+/** The places of a booking that are not among those due. */
+export function otherPlaces ({ ospiti }: Pick<StayWithGuests, 'ospiti'>, { places }: DueGuests): number[] {
+  return ospiti.flatMap((_, place) => places.includes(place) ? [] : place)
+}

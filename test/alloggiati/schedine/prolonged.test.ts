@@ -1,0 +1,313 @@
+import t, { type Test } from 'tap'
+import type { GiornataAnswer } from '#schemas/giornata.ts'
+import type { CrossCheckAnswer } from '#schemas/receipts.ts'
+import { decode } from '#src/alloggiati/codec/codec.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
+import { emptied } from '#test/alloggiati/emptied.ts'
+import { member } from '#test/alloggiati/rules/samples.ts'
+import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
+import { guestNo } from '#test/alloggiati/stand-in.ts'
+import { BOOKINGS, create, fieldsAtFault, read, saveGuests } from '#test/bookings/samples.ts'
+import { build, type TestApp } from '#test/helper.ts'
+import { runJob } from '#test/run-job.ts'
+
+/* A guest who stays longer arrives again, and guests of one booking come and go on their own days. */
+
+const first = '2026-11-28'
+const clock = clockAt(`${first}T12:00:00Z`)
+/** The shared server, which each row of a table empties. */
+const shared = await build(t, {}, undefined, { clock })
+const at = (day: Day) => clock.set(`${day}T12:00:00Z`)
+/** A day after the first. */
+const on = (n: number) => addDays(first, n)
+
+interface Desk {
+  id: number
+  send (body?: object): Promise<Record<string, unknown> & { statusCode: number }>
+  put (change: object): Promise<number>
+  /** The lines of the bookings in the list of a day: state and first night. */
+  day (data: Day, more?: object): Promise<GiornataAnswer['prenotazioni']>
+  prolonged (): Promise<CrossCheckAnswer['proroghe']>
+  missing (): Promise<CrossCheckAnswer['mancanti']>
+  /** `day+nights` of each line that the police has, in order. */
+  lines (): Promise<string[]>
+  alarmed (): Promise<unknown[]>
+  server: TestApp
+}
+
+async function desk (guests: readonly object[], changes: object): Promise<Desk> {
+  at(first)
+  const server = await emptied(shared)
+  const { call } = server
+  const { id } = await create(call, { check_in: first, numero_notti: 1, numero_ospiti: guests.length, ...changes })
+  const saved = await saveGuests(call, id, [...guests])
+  if (saved.statusCode !== 200) throw new Error(saved.body)
+  const verified = async () => (await call('GET', '/api/alloggiati/verifica-ricevute')).json<CrossCheckAnswer>()
+  return {
+    id,
+    server,
+    async send (body) {
+      const answered = await call('POST', `${BOOKINGS}/${id}/invio`, body)
+      return { ...answered.json<object>(), statusCode: answered.statusCode }
+    },
+    put: async (change) => (await call('PUT', `${BOOKINGS}/${id}`, change)).statusCode,
+    async day (data, more = { prova: true }) {
+      const answered = await call('POST', '/api/v1/invii/giornata', { data, ...more })
+      return answered.json<GiornataAnswer>().prenotazioni
+    },
+    prolonged: async () => (await verified()).proroghe,
+    missing: async () => (await verified()).mancanti,
+    async lines () {
+      const { data } = (await call('GET', '/api/alloggiati/sandbox/schedine')).json<{ data: { riga: string }[] }>()
+      return data.map(({ riga }) => {
+        const decoded = decode(riga)
+        if (!('record' in decoded)) throw new Error(riga)
+        const { data_arrivo, permanenza, tipo_alloggiato } = decoded.record
+        return `${data_arrivo}+${permanenza}${tipo_alloggiato === '16' ? '' : ` ${tipo_alloggiato}`}`
+      })
+    },
+    async alarmed () {
+      server.logs.length = 0
+      await runJob(server, 'ledger-alarms')
+      return server.logs.flatMap(({ prenotazione, ospiti_mancanti }) => prenotazione ? ospiti_mancanti : [])
+    }
+  }
+}
+
+const one = [guestNo(1)]
+
+/** A prolonged stay: nights sent at the arrival, then the whole stay, the day, and what is due on it. */
+interface Prolonged {
+  title: string
+  sent: number
+  nights: number
+  today: number
+  /** The day that `dal` must name, after the first; undefined: nothing is due. */
+  due?: number
+  /** The nights of the second line. */
+  declared?: number
+  /** Days that are refused. */
+  refused?: number[]
+  /** The first undeclared night, when it is too late to send it. */
+  lost?: number
+}
+
+const PROLONGED: Prolonged[] = [
+  { title: 'one night becomes four', sent: 1, nights: 4, today: 1, due: 1, declared: 3, refused: [0, 2] },
+  { title: 'and a day later', sent: 1, nights: 4, today: 2, due: 1, declared: 3, refused: [0, 2, 3] },
+  { title: 'two days later the first night is lost', sent: 1, nights: 4, today: 3, due: 2, declared: 2, lost: 1 },
+  { title: '20 nights become 45, on day 20', sent: 20, nights: 45, today: 20, due: 20, declared: 25, refused: [0, 30] },
+  { title: 'on day 21', sent: 20, nights: 45, today: 21, due: 20, declared: 25, refused: [21, 30] },
+  { title: 'on day 30', sent: 20, nights: 45, today: 30, due: 29, declared: 16, refused: [30], lost: 20 },
+  { title: '45 nights from the start', sent: 45, nights: 45, today: 30, due: 30, declared: 15, refused: [0, 29, 31] },
+  { title: '60 nights, on day 31', sent: 60, nights: 60, today: 31, due: 30, declared: 30, refused: [31, 60] },
+  { title: '90 nights', sent: 90, nights: 90, today: 30, due: 30, declared: 30, refused: [60] },
+  { title: 'a night longer than 30', sent: 30, nights: 31, today: 30, due: 30, declared: 1 },
+  { title: 'not longer', sent: 3, nights: 3, today: 1 },
+  { title: 'longer, but not yet begun', sent: 3, nights: 9, today: 2 },
+  { title: 'shorter', sent: 5, nights: 2, today: 1 }
+]
+
+t.test('undeclared nights that have begun are due, and dal names exactly the first that can be sent', async (t) => {
+  for (const { title, sent, nights, today, due, declared, refused = [], lost } of PROLONGED) {
+    await t.test(title, async (t) => {
+      const { id, send, put, day, prolonged, lines, alarmed, server } = await desk(one, { numero_notti: sent })
+      t.equal((await send()).statusCode, 200)
+      t.equal(await put({ check_out: on(nights) }), 200)
+      at(on(today))
+      if (due === undefined) {
+        t.same(await prolonged(), [])
+        t.same(await day(on(today)), [])
+        t.same(await alarmed(), [])
+        return
+      }
+      const line = { prenotazione_id: id, check_in: first, dal: on(lost ?? due), ospiti_mancanti: 1 }
+      t.match(await prolonged(), [line])
+      t.match(await day(on(due)), [{ prenotazione_id: id, stato: 'pronta', dal: on(due), ospiti: 1, numero_ospiti: 1 }])
+      clock.set(`${on(due + 1)}T12:45:00Z`)
+      t.same(await alarmed(), [1])
+      at(on(today))
+      for (const dal of refused) {
+        const messaggio = `può essere soltanto ${on(due)}`
+        t.match(await send({ dal: on(dal) }), { statusCode: 400, dettagli: [{ campo: 'dal', messaggio }] })
+      }
+      t.match(await send(), { statusCode: 400, dettagli: [{ campo: 'dal', messaggio: new RegExp(`"${on(due)}"$`) }] })
+      t.equal((await send({ dal: on(due) })).statusCode, 200)
+      t.same(await lines(), [`${first}+${Math.min(sent, 30)}`, `${on(due)}+${declared}`])
+      t.match(await send({ dal: on(due) }), { statusCode: nights > due + declared! ? 400 : 409 }, 'not twice')
+      t.match(await day(on(due), {}), [{ stato: 'gia_inviata', dal: on(due) }])
+      if (lost === undefined) t.same(await prolonged(), [])
+      t.same(await alarmed(), [])
+      t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
+    })
+  }
+})
+
+t.test('the list of the day sends arrivals and prolonged stays together', async (t) => {
+  const { id, send, put, day, lines } = await desk([days(1, null), days(2, null)], {})
+  await send()
+  await put({ check_out: on(3) })
+  at(on(1))
+  t.match(await day(on(1), {}), [{ prenotazione_id: id, stato: 'acquisita', dal: on(1), ospiti: 2 }])
+  t.same((await lines()).slice(-2), [`${on(1)}+2 17`, `${on(1)}+2 19`])
+  t.match(await day(on(1), {}), [{ stato: 'gia_inviata' }])
+  t.equal((await lines()).length, 4)
+})
+
+const days = (n: number, arrivo: number | null, partenza: number | null = null, more: object = {}) => guestNo(n, {
+  ...more,
+  tipo_alloggiato: null,
+  arrivo: arrivo === null ? null : on(arrivo),
+  partenza: partenza === null ? null : on(partenza)
+} as object)
+const child = (nome: string, more: object) => ({
+  ...member('19', nome, { tipo_documento: 'IDELE', numero_documento: `CA${nome}`, luogo_rilascio: '412058091' }),
+  ...more
+})
+
+/** Guests of a booking of four nights, and the lines after each day's Send. */
+interface Own { title: string, guests: object[], places?: number, lines: string[][] }
+
+const OWN: Own[] = [
+  { title: 'a later arrival', guests: [days(1, null), days(2, 1)], lines: [[`${first}+4`], [`${on(1)}+3`]] },
+  {
+    title: 'an earlier departure',
+    guests: [days(1, null), days(2, null, 2)],
+    lines: [[`${first}+4 17`, `${first}+2 19`]]
+  },
+  { title: 'both', guests: [days(1, null), days(2, 1, 3)], lines: [[`${first}+4`], [`${on(1)}+2`]] },
+  {
+    title: 'a replacement',
+    guests: [days(1, null, 2), days(2, 2)],
+    places: 1,
+    lines: [[`${first}+2`], [], [`${on(2)}+2`]]
+  },
+  {
+    title: 'two replacements in a row',
+    guests: [days(1, null, 1), days(2, 1, 2), days(3, 2)],
+    places: 1,
+    lines: [[`${first}+1`], [`${on(1)}+1`], [`${on(2)}+2`]]
+  },
+  { title: 'the leader arrives later', guests: [days(1, 1), days(2, null)], lines: [[`${first}+4`], [`${on(1)}+3`]] },
+  {
+    title: 'a leader with one of two members',
+    guests: [days(1, null), days(2, null), days(3, 2)],
+    lines: [[`${first}+4 17`, `${first}+4 19`], [], [`${on(2)}+2`]]
+  },
+  {
+    title: 'two who arrive later together',
+    guests: [guestNo(1, { tipo_alloggiato: '16' }), days(2, 1), days(3, 1)],
+    lines: [[`${first}+4`], [`${on(1)}+3 17`, `${on(1)}+3 19`]]
+  },
+  { title: 'all later', guests: [days(1, 1), days(2, 1)], lines: [[], [`${on(1)}+3 17`, `${on(1)}+3 19`]] },
+  {
+    title: 'each on a day',
+    guests: [days(1, null), days(2, 1), days(3, 2), days(4, 3)],
+    lines: [[`${first}+4`], [`${on(1)}+3`], [`${on(2)}+2`], [`${on(3)}+1`]]
+  },
+  { title: 'the days of the booking', guests: [days(1, 0, 4)], lines: [[`${first}+4`]] },
+  {
+    title: 'a stored family',
+    guests: [guestNo(1, { tipo_alloggiato: '17' }), child('ANNA', {}), child('UGO', { arrivo: on(1) })],
+    lines: [[`${first}+4 17`, `${first}+4 19`], [`${on(1)}+3`]]
+  }
+]
+
+async function ownDays (
+  t: Test, { guests, places = guests.length, lines }: Own, sendOn: (desk: Desk, day: Day) => Promise<unknown>
+): Promise<void> {
+  const desk_ = await desk(guests, { numero_notti: 4, numero_ospiti: places })
+  const all: string[] = []
+  const missing = async () => (await desk_.missing()).map(({ ospiti_mancanti }) => ospiti_mancanti)
+  for (const [n, sent] of lines.entries()) {
+    at(on(n))
+    t.same(await missing(), sent.length === 0 ? [] : [sent.length], 'those who have arrived')
+    await sendOn(desk_, on(n))
+    t.same(await missing(), [])
+    await sendOn(desk_, on(n))
+    all.push(...sent)
+    t.same((await desk_.lines()).toSorted(), all.toSorted(), `day ${n}`)
+    t.same(await desk_.prolonged(), [])
+    clock.set(`${on(n + 1)}T12:45:00Z`)
+    const late = guests.filter((guest) => (guest as { arrivo?: string }).arrivo === on(n + 1)).length
+    t.same(await desk_.alarmed(), [], `${late} arrive, with a later deadline`)
+  }
+}
+
+t.test('guests are sent on their own days, with their own nights, by the Send of the booking', async (t) => {
+  for (const own of OWN) {
+    await t.test(own.title, (t) => ownDays(t, own, ({ send }) => send({ solo_mancanti: true })))
+  }
+})
+
+t.test('guests are sent on their own days by the list of the day', async (t) => {
+  for (const own of OWN) await t.test(own.title, (t) => ownDays(t, own, ({ day }, data) => day(data, {})))
+})
+
+t.test('a Send names the guests who arrive later, and is refused before the first arrives', async (t) => {
+  const { send } = await desk([days(1, null), days(2, 1)], { numero_notti: 4 })
+  t.match(await send(), {
+    statusCode: 200,
+    avvisi: [
+      { ospite: 0, campo: 'tipo_alloggiato', messaggio: /un altro giorno$/ },
+      { ospite: 1, campo: 'arrivo', messaggio: 'Arriva il 29/11/2026: va inviato da quel giorno' }
+    ]
+  })
+  const later = await desk([days(1, 2)], { numero_notti: 4 })
+  t.match(await later.send(), { statusCode: 422 })
+})
+
+t.test('a prolonged stay is due for the guests who stay', async (t) => {
+  const { send, put, prolonged, lines } = await desk([days(1, null), days(2, null, 1)], { numero_notti: 1 })
+  await send()
+  await put({ check_out: on(3) })
+  at(on(1))
+  t.match(await prolonged(), [{ dal: on(1), ospiti_mancanti: 1 }])
+  t.equal((await send({ dal: on(1) })).statusCode, 200)
+  t.same((await lines()).at(-1), `${on(1)}+2`)
+})
+
+t.test('no list of guests declares a night twice, and one for later nights needs no confirmation', async (t) => {
+  const { id, put, send, server: { call }, lines } = await desk(one, { numero_notti: 2 })
+  await send()
+  await put({ check_out: on(6) })
+  const list = (n: number, numero_notti: number) =>
+    call('POST', '/api/alloggiati/invio', { ospiti: one, prenotazione: { id, check_in: on(n), numero_notti } })
+  at(on(1))
+  t.match((await list(1, 5)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
+  at(on(2))
+  t.match((await list(2, 1)).json(), { success: true })
+  t.match((await list(2, 4)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
+  t.match(await send({ dal: on(2) }), { statusCode: 400, dettagli: [{ messaggio: `può essere soltanto ${on(3)}` }] })
+  at(on(3))
+  const sends = await Promise.all([send({ dal: on(3) }), send({ dal: on(3) }), list(3, 3)])
+  t.same(sends.filter(({ statusCode }) => statusCode === 200).length, 1)
+  t.same(await lines(), [`${first}+2`, `${on(2)}+1`, `${on(3)}+3`])
+})
+
+t.test('days of a guest outside the stay, or too many guests in a night, are a 400', async (t) => {
+  const { id, server: { call } } = await desk(one, { numero_notti: 4, numero_ospiti: 2 })
+  const refused: [guests: object[], fields: string[]][] = [
+    [[days(1, -1)], ['dati[0].arrivo']],
+    [[days(1, 4)], ['dati[0].arrivo', 'dati[0].partenza']],
+    [[days(1, null, 0)], ['dati[0].partenza']],
+    [[days(1, null, 5)], ['dati[0].partenza']],
+    [[days(1, 2, 2)], ['dati[0].partenza']],
+    [[days(1, 3, 1)], ['dati[0].partenza']],
+    [[days(1, null), days(2, 9, 10)], ['dati[1].arrivo', 'dati[1].partenza']],
+    [[{ ...guestNo(1), arrivo: '2026-11-31' }], ['dati[0].arrivo']],
+    [[{ ...guestNo(1), partenza: 'domani' }], ['dati[0].partenza']],
+    [[days(1, null), days(2, null), days(3, 3)], ['dati']],
+    [[days(1, null, 3), days(2, null), days(3, 2)], ['dati']]
+  ]
+  for (const [guests, fields] of refused) {
+    t.same(fieldsAtFault(await saveGuests(call, id, guests)), fields, JSON.stringify(fields))
+  }
+  t.equal((await saveGuests(call, id, [days(1, null, 2), days(2, null), days(3, 2)])).statusCode, 200)
+  t.match((await read(call, id)).ospiti, [
+    { arrivo: null, partenza: on(2) }, { arrivo: null, partenza: null }, { arrivo: on(2), partenza: null }
+  ])
+  const moved = await call('PUT', `${BOOKINGS}/${id}`, { check_in: on(1), check_out: on(2) })
+  t.match(moved.json(), { status: 400, dettagli: [{ campo: 'check_in', messaggio: /ospite 3 \(arrivo il 30\/11\/2026\)/ }] })
+  t.equal((await call('PUT', `${BOOKINGS}/${id}`, { check_out: on(9) })).statusCode, 200)
+})
