@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, errorWith, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
+import { Closed, Day, errorWith, Id, Instant, NotEmpty, Nullable, OneOf, Ref } from './common.ts'
 import { Motivo } from './decisions.ts'
 import { Mascherata } from './invio.ts'
 import { Schedina, Segnalazione, Soggiorno } from './schedina.ts'
@@ -51,15 +51,16 @@ export const Conferma = {
   motivo: Type.Optional(Motivo)
 }
 
-export const TestMode = Type.Boolean({
+export const TestMode = NotEmpty(Type.Boolean({
   description: '`true`: solo la prova del servizio; non si invia e non si registra nulla'
-})
+}))
+const GivenStay = Type.Optional(NotEmpty(Soggiorno))
 
 /** `prenotazione` or `soggiorno`: the handler requires one, with an error that names both. */
 export const InvioBody = Closed({
   ospiti: Ospiti,
-  prenotazione: Type.Optional(Soggiorno),
-  soggiorno: Type.Optional(Soggiorno),
+  prenotazione: GivenStay,
+  soggiorno: GivenStay,
   testMode: Type.Optional(TestMode),
   ...Conferma
 }, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
@@ -67,7 +68,7 @@ export type InvioBody = Static<typeof InvioBody>
 
 /** The same for the file that is uploaded by hand. It has no test mode. */
 export const FileBody = Closed(
-  { ospiti: Ospiti, prenotazione: Type.Optional(Soggiorno), soggiorno: Type.Optional(Soggiorno) },
+  { ospiti: Ospiti, prenotazione: GivenStay, soggiorno: GivenStay },
   {
     examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: STAY_EXAMPLE }]
   }

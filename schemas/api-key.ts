@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { Closed, Instant, NotEmpty, Nullable, OneOf, Ref, Text } from './common.ts'
 import { Uuid } from './auth/uuid.ts'
 
 /** The permissions of a personal API key. */
@@ -14,13 +14,15 @@ export function isScope (text: string): text is Scope {
 
 export const MintQuery = Closed({
   name: Type.Optional(Text(100, { minLength: 1, description: 'Un nome per riconoscerla' })),
-  days: Type.Optional(Type.Integer({ minimum: 1, maximum: 365, description: 'Giorni di validità, 90 se non detto' })),
+  days: Type.Optional(NotEmpty(Type.Integer({
+    minimum: 1, maximum: 365, description: 'Giorni di validità, 90 se non detto'
+  }))),
   scopes: Type.Optional(
-    Type.String({
+    NotEmpty(Type.String({
       maxLength: 60,
       pattern: `^(${SCOPES.join('|')})(,(${SCOPES.join('|')}))*$`,
       description: 'Ambiti separati da virgola, tutti se non detto'
-    })
+    }))
   )
 })
 export type MintQuery = Static<typeof MintQuery>

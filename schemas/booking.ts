@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Id, Instant, Nullable, OneOf, QueryInstant, Text } from './common.ts'
+import { Closed, Day, Id, Instant, NotEmpty, Nullable, OneOf, QueryInstant, Text, Upper } from './common.ts'
 import { Guest, Name } from './guest.ts'
 import { pagingOrWhole } from './paging.ts'
 
@@ -86,6 +86,7 @@ export const BookingDetailAnswer = Closed(
 
 const input = {
   ...person,
+  lingua: Upper(Lingua),
   email: Type.Optional(Nullable(Email)),
   telefono: Type.Optional(Nullable(Text(50))),
   paese_id: { ...Id, description: 'Il paese di provenienza: il codice numerico ISO 3166-1 (GET /api/v1/paesi)' },
@@ -115,9 +116,19 @@ export const BookingCreation = Closed(input, {
 })
 export type BookingCreation = Static<typeof BookingCreation>
 
-/** Any of the fields. A whole booking can be sent back: its read-only fields are ignored. */
+const { nome_cognome, lingua, paese_id, check_in, numero_ospiti } = input
+
+/**
+ * Any of the fields. A whole booking can be sent back: its read-only fields are ignored. The fields that every booking
+ * has cannot be emptied.
+ */
 export const BookingUpdate = Closed({
   ...Type.Partial(Type.Object(input)).properties,
+  nome_cognome: Type.Optional(NotEmpty(nome_cognome)),
+  lingua: Type.Optional(NotEmpty(lingua)),
+  paese_id: Type.Optional(NotEmpty(paese_id)),
+  check_in: Type.Optional(NotEmpty(check_in)),
+  numero_ospiti: Type.Optional(NotEmpty(numero_ospiti)),
   id: Type.Optional(Type.Unknown()),
   ospiti: Type.Optional(Type.Unknown()),
   created_at: Type.Optional(Type.Unknown()),

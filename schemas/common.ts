@@ -39,6 +39,24 @@ export function Ref<T extends TSchema> (schema: T) {
   return Type.Unsafe<Static<T>>({ $ref: `${schema.$id}#` })
 }
 
+/** Keyword of fields in which an empty value is an error. */
+export const NOT_EMPTY = 'x-non-vuoti'
+/** Keyword of codes that are written in upper case. */
+export const UPPER = 'x-maiuscole'
+
+/**
+ * An optional field in which `""` and null are errors. Elsewhere they mean absent, but here a request without the field
+ * would do more than its sender wants.
+ */
+export function NotEmpty<T extends TSchema> (schema: T) {
+  return { ...schema, [NOT_EMPTY]: true }
+}
+
+/** A code that is accepted in any letter case, and used in upper case. The schema describes the upper case. */
+export function Upper<T extends TSchema> (schema: T) {
+  return { ...schema, [UPPER]: true }
+}
+
 /** The field names of an object schema, in order. */
 export function fieldNames<T extends TProperties> ({ properties }: TObject<T>): (keyof T & string)[] {
   return Object.keys(properties)

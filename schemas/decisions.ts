@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { Closed, Instant, NotEmpty, Nullable, OneOf, Ref, Text } from './common.ts'
 import { DETAIL_EXAMPLE, InvioDetail } from './invio.ts'
 import { DECISIONS } from './submission.ts'
 
@@ -58,7 +58,9 @@ export const CorrectionBody = Closed(
   {
     motivo: Motivo,
     protocollo: Type.Optional(Text(100, { ...NOT_BLANK, description: 'Il protocollo della PEC o della Questura' })),
-    riga: Type.Optional(Type.Integer({ minimum: 0, maximum: 999, description: "L'indice della schedina sbagliata" }))
+    riga: Type.Optional(NotEmpty(
+      Type.Integer({ minimum: 0, maximum: 999, description: "L'indice della schedina sbagliata" })
+    ))
   },
   { examples: [{ motivo: 'Data di nascita errata: chiesta la correzione via PEC', protocollo: 'PEC 4711', riga: 0 }] }
 )

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { Closed, Id, Instant, NotEmpty, Nullable, OneOf, Ref, Text } from './common.ts'
 import { MAIL_STATES } from './mail.ts'
 
 /** Maximum recipients of one request. */
@@ -13,7 +13,8 @@ export const EmailRequest = Closed({
     minItems: 1,
     maxItems: RECIPIENTS_MAX
   }),
-  subject: Text(255, { minLength: 1, examples: ['Il vostro arrivo'] }),
+  // The handler rejects blanks, together with its other errors.
+  subject: NotEmpty(Text(255, { minLength: 1, examples: ['Il vostro arrivo'] })),
   // Line ends and tabs are allowed, other control characters and lone surrogates are not.
   body: Type.String({
     minLength: 1,

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, Nullable, OneOf, Ref } from './common.ts'
+import { Closed, Id, Instant, NotEmpty, Nullable, OneOf, Ref } from './common.ts'
 import { paging } from './paging.ts'
 import { STATE_NAMES } from './submission.ts'
 
@@ -57,9 +57,12 @@ export type Event = Static<typeof Event>
 
 export const EventQuery = Closed({
   tipo: Type.Optional({
-    ...EventTypeName, description: 'Soltanto gli eventi di questo tipo; `invio.` e uno stato: l’invio vi è passato'
+    ...NotEmpty(EventTypeName),
+    description: 'Soltanto gli eventi di questo tipo; `invio.` e uno stato: l’invio vi è passato'
   }),
-  prenotazione_id: Type.Optional({ ...Id, description: 'Soltanto gli eventi che riguardano questa prenotazione' }),
+  prenotazione_id: Type.Optional({
+    ...NotEmpty(Id), description: 'Soltanto gli eventi che riguardano questa prenotazione'
+  }),
   ...paging,
   cursor: Type.Optional({
     ...paging.cursor,

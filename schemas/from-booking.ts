@@ -1,7 +1,7 @@
 import { Type, type Static, type TString } from '@sinclair/typebox'
 import { Conferma, TestMode } from './alloggiati.ts'
 import { ApartmentId } from './apartment.ts'
-import { Closed, Day, Id, Nullable, Ref } from './common.ts'
+import { Closed, Day, Id, NotEmpty, Nullable, Ref } from './common.ts'
 import { SCHEDINA_FIELDS, Segnalazione, type SchedinaField } from './schedina.ts'
 
 /* Schedine made from a stored booking and its guests. */
@@ -15,6 +15,7 @@ const SchedinaIntera = Closed(texts)
 export type SchedinaIntera = Static<typeof SchedinaIntera>
 
 const IdAppartamento = ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' })
+const OwnApartment = Type.Optional(NotEmpty(IdAppartamento))
 
 export const SoggiornoDaPrenotazione = Closed({
   id: Id,
@@ -25,22 +26,22 @@ export const SoggiornoDaPrenotazione = Closed({
 export type SoggiornoDaPrenotazione = Static<typeof SoggiornoDaPrenotazione>
 
 /** The first night that is not declared. */
-const Dal = Type.String({
+const Dal = NotEmpty(Type.String({
   ...Day, description: 'La prima notte non comunicata di un soggiorno prolungato, o oltre i 30 giorni'
-})
+}))
 
 /** The body is optional. */
 export const SchedineBody = Nullable(
-  Closed({ id_appartamento: Type.Optional(IdAppartamento), dal: Type.Optional(Dal) }, { examples: [{}] })
+  Closed({ id_appartamento: OwnApartment, dal: Type.Optional(Dal) }, { examples: [{}] })
 )
 
 export const InvioPrenotazioneBody = Nullable(
   Closed(
     {
-      id_appartamento: Type.Optional(IdAppartamento),
+      id_appartamento: OwnApartment,
       dal: Type.Optional(Dal),
       testMode: Type.Optional(TestMode),
-      solo_mancanti: Type.Optional(Type.Boolean({ description: 'Soltanto gli ospiti non ancora inviati' })),
+      solo_mancanti: Type.Optional(NotEmpty(Type.Boolean({ description: 'Soltanto gli ospiti non ancora inviati' }))),
       ...Conferma
     },
     {

@@ -1,6 +1,6 @@
 import { Type, type Static, type TInteger } from '@sinclair/typebox'
 import { ApartmentId } from './apartment.ts'
-import { Closed, Day, Id, Nullable, OneOf, Ref } from './common.ts'
+import { Closed, Day, Id, NotEmpty, Nullable, OneOf, Ref } from './common.ts'
 import { Segnalazione } from './schedina.ts'
 import { ROW_OUTCOMES } from './submission.ts'
 
@@ -27,18 +27,20 @@ export const GOOD_DAY_STATES = ['pronta', 'gia_inviata', 'in_corso', 'acquisita'
 
 /** The body is optional. */
 export const GiornataBody = Nullable(Closed({
-  data: Type.Optional(Day),
-  prova: Type.Optional(Type.Boolean({ description: 'Dice che cosa partirebbe e che cosa manca; non invia nulla' })),
-  prenotazioni: Type.Optional(
+  data: Type.Optional(NotEmpty(Day)),
+  prova: Type.Optional(NotEmpty(
+    Type.Boolean({ description: 'Dice che cosa partirebbe e che cosa manca; non invia nulla' })
+  )),
+  prenotazioni: Type.Optional(NotEmpty(
     Type.Array(Id, { minItems: 1, maxItems: 1000, description: 'Soltanto queste fra gli arrivi del giorno' })
-  ),
-  appartamenti: Type.Optional(Type.Array(
+  )),
+  appartamenti: Type.Optional(NotEmpty(Type.Array(
     Closed({ prenotazione_id: Id, id_appartamento: ApartmentId() }),
     { maxItems: 1000, description: 'Per gli account "Gestione Appartamenti": l’appartamento di ogni prenotazione' }
-  )),
-  id_appartamento: Type.Optional(ApartmentId({
+  ))),
+  id_appartamento: Type.Optional(NotEmpty(ApartmentId({
     description: 'Lo stesso per una prenotazione sola, che `prenotazioni` nomina. Non vale per più di una'
-  }))
+  })))
 }, { examples: [{ data: '2026-11-21', prova: true }] }))
 export type GiornataBody = Static<typeof GiornataBody>
 

@@ -1,5 +1,5 @@
 import { Type, type Static, type StringOptions } from '@sinclair/typebox'
-import { Closed, Day, Id, Nullable, OneOf, Text, fieldNames } from './common.ts'
+import { Closed, Day, Id, Nullable, OneOf, Text, Upper, fieldNames } from './common.ts'
 import { GUEST_WORDS } from './schedina.ts'
 
 /** A name with at least one character other than whitespace. */
@@ -28,6 +28,7 @@ export type Guest = Static<typeof Guest>
 /** A field that may be absent, null or empty. All mean "unknown", and are stored as null. */
 const optional = (maxLength: number, description?: string) =>
   Type.Optional(Nullable(Text(maxLength, { ...description !== undefined && { description } })))
+const code = (maxLength: number, description: string) => Upper(optional(maxLength, description))
 
 /** A day, with the same meaning of absent, null and empty. */
 const DayOrEmpty = (description?: string) => Type.Optional(Type.Unsafe<string | null>({
@@ -40,25 +41,25 @@ export const GuestInput = Closed(
     nome: optional(100, 'Vuoto se il documento ha un nome solo, che va in `cognome`'),
     cognome: Name(100),
     sesso: Type.Optional(
-      Type.Unsafe<'M' | 'F' | 'X' | '' | null>({
+      Upper(Type.Unsafe<'M' | 'F' | 'X' | '' | null>({
         ...OneOf(['M', 'F', 'X', '']),
         type: ['string', 'null'],
         enum: ['M', 'F', 'X', '', null],
         description: '`X`, o vuoto, se il documento non lo indica: alla Polizia vanno `M` o `F`'
-      })
+      }))
     ),
     data_nascita: Type.Optional(
       Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'birth-or-empty', maxLength: 10 })
     ),
     luogo_nascita: optional(100, 'In parole; alla Polizia vanno i tre campi con i codici'),
-    cittadinanza: optional(20, GUEST_WORDS.cittadinanza),
-    tipo_documento: optional(20, GUEST_WORDS.tipo_documento),
+    cittadinanza: code(20, GUEST_WORDS.cittadinanza),
+    tipo_documento: code(20, GUEST_WORDS.tipo_documento),
     numero_documento: optional(50),
     luogo_rilascio: optional(100, GUEST_WORDS.luogo_rilascio),
-    tipo_alloggiato: optional(2, GUEST_WORDS.tipo_alloggiato),
-    comune_nascita: optional(20, GUEST_WORDS.comune_nascita),
-    provincia_nascita: optional(2, GUEST_WORDS.provincia_nascita),
-    stato_nascita: optional(20, GUEST_WORDS.stato_nascita),
+    tipo_alloggiato: code(2, GUEST_WORDS.tipo_alloggiato),
+    comune_nascita: code(20, GUEST_WORDS.comune_nascita),
+    provincia_nascita: code(2, GUEST_WORDS.provincia_nascita),
+    stato_nascita: code(20, GUEST_WORDS.stato_nascita),
     arrivo: DayOrEmpty('Se non è quello della prenotazione: il primo giorno di questo ospite'),
     partenza: DayOrEmpty('Se non è quella della prenotazione: il giorno in cui questo ospite parte')
   },

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { BookingId, Closed, Id, Instant, Nullable, Ref, Text } from './common.ts'
+import { BookingId, Closed, Id, Instant, Nullable, Ref, Text, Upper } from './common.ts'
 import { Name } from './guest.ts'
 import { pagingOrWhole } from './paging.ts'
 
@@ -11,11 +11,11 @@ export function Paragraphs (maxLength: number) {
 }
 
 const nome = Name(200, { examples: ['Anna Bianchi'] })
-const lingua = Type.String({
+const lingua = Upper(Type.String({
   pattern: '^[A-Za-z]{2}$',
   description: 'Due lettere: IT, EN, DE, FR; di un’altra lingua i testi sono in inglese',
   examples: ['IT']
-})
+}))
 
 const paragraph = (which: string) =>
   Type.Optional({ ...Paragraphs(2000), description: `Il ${which} paragrafo, al posto di quello solito` })

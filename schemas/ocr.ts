@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Nullable, OneOf } from './common.ts'
+import { Closed, Nullable, OneOf, Upper } from './common.ts'
 import { ImageText, JPEG_EXAMPLE } from './image.ts'
 
 /** The languages of OCR. */
@@ -11,7 +11,7 @@ const LANGUAGES_MAX = 2
 
 export const OcrBody = Closed({
   image: ImageText,
-  lingue: Type.Optional(Type.Array(OneOf(OCR_LANGUAGES), {
+  lingue: Type.Optional(Type.Array(Upper(OneOf(OCR_LANGUAGES)), {
     minItems: 1,
     maxItems: LANGUAGES_MAX,
     uniqueItems: true,

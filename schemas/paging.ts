@@ -1,4 +1,5 @@
 import { Type } from '@sinclair/typebox'
+import { NotEmpty } from './common.ts'
 
 const limit = (description: string) => Type.Optional(Type.Integer({ minimum: 1, maximum: 1000, description }))
 
@@ -8,11 +9,12 @@ export const paging = {
   conteggio: Type.Optional(Type.Boolean({
     description: 'Se contare gli elementi in X-Total-Count; senza cursor sì, con cursor no'
   })),
-  cursor: Type.Optional(Type.String({
+  // Without it a client that lost its cursor would read the first page again.
+  cursor: Type.Optional(NotEmpty(Type.String({
     maxLength: 200,
     pattern: '^[A-Za-z0-9_-]+$',
     description: 'Da dove prosegue la pagina: è nell’indirizzo in Link della pagina prima, con gli altri parametri'
-  }))
+  })))
 }
 
 /** The same, for routes that return the whole list without them. */

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, OneOf, Open, Text } from './common.ts'
+import { Closed, OneOf, Open, Text, Upper } from './common.ts'
 
 /* Requests that make a PDF. */
 
@@ -49,9 +49,9 @@ export const PdfRequest = Closed(
     template: Type.Optional(TemplateText),
     data: Type.Optional(Open({}, { description: 'I valori che il modello nomina' })),
     nome: Type.Optional(Text(150, { minLength: 1, description: 'Il nome del file', examples: ['conferma.pdf'] })),
-    lingua: Type.Optional(Type.String({
+    lingua: Type.Optional(Upper(Type.String({
       pattern: '^[A-Za-z]{2}$', description: 'In cui si scrivono date e numeri, se il modello non lo dice'
-    })),
+    }))),
     user_id: Type.Optional(userId)
   },
   {

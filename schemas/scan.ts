@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { Closed, Day, Id, Instant, NotEmpty, Nullable, OneOf, Ref, Text, Upper } from './common.ts'
 import { GuestInput } from './guest.ts'
 import { IMAGE_FORMATS, ImageText } from './image.ts'
 import { paging } from './paging.ts'
@@ -19,16 +19,18 @@ const documentFields = {
     examples: ['1964-12-30'],
     description: 'AAAA-MM-GG, con 00 per il giorno e il mese che il documento non indica'
   }),
-  gender: OneOf(['M', 'F', 'X', '']),
-  nationality: Text(9, {
+  gender: Upper(OneOf(['M', 'F', 'X', ''])),
+  nationality: Upper(Text(9, {
     pattern: '^([A-Z]{3}|\\d{9})?$',
     description: 'Il codice della zona (ISO 3166-1 alpha-3), o quello della Polizia'
-  })
+  }))
 }
 const furtherFields = {
   expiryDate: Type.String({ format: 'day-or-empty', maxLength: 10, examples: ['2032-12-30'] }),
-  documentCode: Text(2, { pattern: '^([A-Z]{1,2})?$', description: '`documentCode` di mrz/parse: dà il tipo' }),
-  issuingCountry: Text(3, { pattern: '^([A-Z]{3})?$', description: '`issuingCountry` di mrz/parse' })
+  documentCode: Upper(Text(2, {
+    pattern: '^([A-Z]{1,2})?$', description: '`documentCode` di mrz/parse: dà il tipo'
+  })),
+  issuingCountry: Upper(Text(3, { pattern: '^([A-Z]{3})?$', description: '`issuingCountry` di mrz/parse' }))
 }
 
 /** The encrypted data of a scan. '' means that the document does not say. */
@@ -111,8 +113,10 @@ const image = Object.fromEntries(Object.values(IMAGE_FORMATS).map(({ contentType
 export const ScanImage = { description: 'L’immagine', content: image }
 export const ScanImagePart = { description: 'La parte dell’immagine chiesta con Range', content: image }
 
-/** Guest fields that the document lacks, or that a person corrects. */
-const GuestCompletion = Type.Partial(GuestInput, { additionalProperties: false })
+/** Guest fields that the document lacks, or that a person corrects. A guest without surname does not exist. */
+const GuestCompletion = Closed({
+  ...Type.Partial(GuestInput).properties, cognome: Type.Optional(NotEmpty(GuestInput.properties.cognome))
+})
 
 export const ScanGuestBody = Closed({
   prenotazione_id: Id,

@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { ApartmentId } from './apartment.ts'
-import { Closed, Nullable, Open, Proposal } from './common.ts'
+import { Closed, NotEmpty, Nullable, Open, Proposal, Upper } from './common.ts'
 import { GUEST_TYPES } from './guest-types.ts'
 
 /** Descriptions of guest fields with unclear names. Codes are those of the police. */
@@ -18,24 +18,25 @@ export const GUEST_WORDS = {
 /** An input value of a schedina: bounded here, validated by the rules. */
 const Campo = (description?: string) =>
   Type.Optional(Nullable(Type.String({ maxLength: 200, ...description !== undefined && { description } })))
+const Codice = (description: string) => Upper(Campo(description))
 
 /**
  * A guest in the police service's format. It is open, as in the contract, so that a stored guest can be sent whole. All
  * fields are optional: a missing one is an item of `errors` with guest and field, not a 400.
  */
 export const Schedina = Open({
-  tipo_alloggiato: Campo(GUEST_WORDS.tipo_alloggiato),
+  tipo_alloggiato: Codice(GUEST_WORDS.tipo_alloggiato),
   cognome: Campo(),
   nome: Campo(),
-  sesso: Campo('`M` o `F`'),
+  sesso: Codice('`M` o `F`'),
   data_nascita: Campo('AAAA-MM-GG'),
-  comune_nascita: Campo(GUEST_WORDS.comune_nascita),
-  provincia_nascita: Campo(GUEST_WORDS.provincia_nascita),
-  stato_nascita: Campo(GUEST_WORDS.stato_nascita),
-  cittadinanza: Campo(GUEST_WORDS.cittadinanza),
-  tipo_documento: Campo(GUEST_WORDS.tipo_documento),
+  comune_nascita: Codice(GUEST_WORDS.comune_nascita),
+  provincia_nascita: Codice(GUEST_WORDS.provincia_nascita),
+  stato_nascita: Codice(GUEST_WORDS.stato_nascita),
+  cittadinanza: Codice(GUEST_WORDS.cittadinanza),
+  tipo_documento: Codice(GUEST_WORDS.tipo_documento),
   numero_documento: Campo(),
-  luogo_rilascio: Campo(GUEST_WORDS.luogo_rilascio)
+  luogo_rilascio: Codice(GUEST_WORDS.luogo_rilascio)
 })
 export type Schedina = Static<typeof Schedina>
 
@@ -48,10 +49,10 @@ export const DOCUMENT_FIELDS: readonly SchedinaField[] = ['tipo_documento', 'num
 export const Soggiorno = Open({
   check_in: Campo('Il giorno di arrivo, AAAA-MM-GG'),
   numero_notti: Type.Optional(Type.Number()),
-  id: Type.Optional(Type.Integer({
+  id: Type.Optional(NotEmpty(Type.Integer({
     minimum: 1, maximum: 2_147_483_647, description: 'La prenotazione; se manca, quella con lo stesso arrivo e ospite'
-  })),
-  id_appartamento: Type.Optional(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' }))
+  }))),
+  id_appartamento: Type.Optional(NotEmpty(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' })))
 })
 export type Soggiorno = Static<typeof Soggiorno>
 

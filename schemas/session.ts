@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Instant, Nullable, Ref, Text } from './common.ts'
+import { Closed, Instant, NotEmpty, Nullable, Ref, Text } from './common.ts'
 import { Uuid } from './auth/uuid.ts'
 
 /** A sign-in of the caller on one device. */
@@ -35,7 +35,9 @@ export const NoBody = Closed({}, { examples: [{}] })
 
 export const RevokeBody = Closed(
   {
-    revoca_chiavi: Type.Optional(Type.Boolean({ description: 'Revoca anche le chiavi API; sì, se non detto' }))
+    revoca_chiavi: Type.Optional(NotEmpty(
+      Type.Boolean({ description: 'Revoca anche le chiavi API; sì, se non detto' })
+    ))
   },
   { examples: [{ revoca_chiavi: true }] }
 )

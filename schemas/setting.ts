@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Instant, Nullable, OneOf, Text } from './common.ts'
+import { Closed, Instant, NotEmpty, Nullable, OneOf, Text } from './common.ts'
 
 const flag = {
   key: Type.String({ pattern: '^[a-z0-9_.-]{1,64}$', maxLength: 64, examples: ['check_in_online'] }),
@@ -27,7 +27,7 @@ const EXAMPLE = { enabled: true, message: 'Aggiornamento in corso, di nuovo in l
 export const MaintenanceChange = Closed({
   enabled: Type.Boolean(),
   message: Type.Optional(message),
-  allow: Type.Optional(allow)
+  allow: Type.Optional(NotEmpty(allow))
 }, { examples: [EXAMPLE, { enabled: false }] })
 export type MaintenanceChange = Static<typeof MaintenanceChange>
 

@@ -1,12 +1,12 @@
 import { Type } from '@sinclair/typebox'
-import { Closed, Instant } from './common.ts'
+import { Closed, Instant, NotEmpty } from './common.ts'
 
 export const RotateBody = Closed(
   {
     immediate: Type.Optional(
-      Type.Boolean({
+      NotEmpty(Type.Boolean({
         description: 'Rifiuta subito i token firmati con le chiavi precedenti: per una chiave compromessa'
-      })
+      }))
     )
   },
   { examples: [{ immediate: false }] }

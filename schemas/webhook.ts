@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Id, Instant, Nullable, OneOf, Ref, Text } from './common.ts'
+import { Closed, Id, Instant, NotEmpty, Nullable, OneOf, Ref, Text } from './common.ts'
 import { EventTypeName } from './event.ts'
 import { paging } from './paging.ts'
 
@@ -17,9 +17,9 @@ const URL_EXAMPLE = 'https://gestionale.example/eventi'
 
 export const WebhookCreation = Closed({
   url: Text(2000, { minLength: 1, description: 'https, di un indirizzo pubblico' }),
-  tipi: Type.Optional(Type.Array(EventTypeName, {
+  tipi: Type.Optional(NotEmpty(Type.Array(EventTypeName, {
     maxItems: 100, uniqueItems: true, description: 'I tipi di evento da consegnare; senza, o vuoto, tutti'
-  })),
+  }))),
   descrizione: Type.Optional(Text(200))
 }, { examples: [{ url: URL_EXAMPLE, tipi: ['prenotazione.creata'], descrizione: 'Gestionale' }] })
 export type WebhookCreation = Static<typeof WebhookCreation>

@@ -13,6 +13,11 @@ export const COMMON = {
       cause: 'Il corpo manca, o non è JSON.',
       remedy: 'Inviare JSON in UTF-8, con `Content-Type: application/json`.'
     },
+    CORPO_NON_UTF8: {
+      statuses: [400],
+      cause: 'Il corpo, o un suo campo, ha byte che non sono UTF-8, per esempio di un testo in Latin-1.',
+      remedy: 'Mandare il testo in UTF-8: nulla è stato scritto. Un file CSV può essere anche in Windows-1252.'
+    },
     CORPO_TROPPO_GRANDE: {
       statuses: [413],
       cause: 'Il corpo supera il limite di questo indirizzo.',

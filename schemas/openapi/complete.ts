@@ -1,3 +1,4 @@
+import { NOT_EMPTY, UPPER } from '../common.ts'
 import { statusesOf } from '../errors/catalogue.ts'
 import { REQUEST_HEADERS } from './headers.ts'
 import {
@@ -37,7 +38,7 @@ export function complete (document: Description, traits: ReadonlyMap<string, Tra
     shareErrors(operation.responses, document.components.responses ??= {})
   }
   document.components.headers = HEADER_COMPONENTS
-  nameFormats(document)
+  useCommonTerms(document)
   return document
 }
 
@@ -171,11 +172,13 @@ const FORMATS: Readonly<Record<string, object>> = {
   'day-or-empty': { format: undefined, pattern: String.raw`^(?:\d{4}-\d{2}-\d{2})?$` }
 }
 
-function nameFormats (node: unknown): void {
+/** Names our formats in common terms, and removes our own keywords. */
+function useCommonTerms (node: unknown): void {
   if (typeof node !== 'object' || node === null) return
+  for (const keyword of [NOT_EMPTY, UPPER]) Reflect.deleteProperty(node, keyword)
   if ('format' in node && typeof node.format === 'string') {
     Object.assign(node, FORMATS[node.format])
     if (node.format === undefined) delete node.format
   }
-  for (const inner of Object.values(node)) nameFormats(inner)
+  for (const inner of Object.values(node)) useCommonTerms(inner)
 }

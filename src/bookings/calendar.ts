@@ -49,7 +49,7 @@ export function calendarErrors ({ start, end }: Readonly<Record<string, unknown>
   const bounds = [['start', start], ['end', end]] as const
   const wrong = bounds.filter(([, value]) => value !== undefined && !isBoundary(value))
   if (wrong.length > 0) {
-    return wrong.map(([campo]) => ({ campo, messaggio: 'deve essere un giorno o un istante ISO 8601' }))
+    return wrong.map(([campo]) => ({ campo, messaggio: 'deve essere un giorno o un istante, per esempio 2026-11-30' }))
   }
   const span = calendarSpan({ start, end } as CalendarQuery)
   if (span.start === null || span.end === null || span.start <= span.end) return []

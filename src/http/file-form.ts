@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto'
 import type { FastifyMultipartOptions, Multipart } from '@fastify/multipart'
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
-import { CampiNonValidi } from '#src/lib/errors.ts'
+import { CampiNonValidi, CorpoNonUtf8 } from '#src/lib/errors.ts'
 import { ContenutoTroppoGrande } from '#src/services/files/errors.ts'
 
 export const ServeMultipart = createError(
@@ -11,6 +11,8 @@ export const ServeMultipart = createError(
   415
 )
 
+/** The form parser writes it for bytes that are not UTF-8. */
+const REPLACED = '\ufffd'
 /** Maximum size of the form without the file. */
 const FRAME_BYTES = 16 * 1024
 
@@ -32,7 +34,7 @@ export function fileForm (bytesMax: number): FileForm {
 
   /** The multipart parser throws errors with its own codes, or without a code. */
   function formError (err: FastifyError): Error {
-    if (err instanceof CampiNonValidi) return err
+    if (err instanceof CampiNonValidi || err instanceof CorpoNonUtf8) return err
     if (err.code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge()
     return new CampiNonValidi({
       campo: '',
@@ -86,6 +88,7 @@ async function valueOf (part: Multipart): Promise<unknown> {
   if (part.type === 'file') return part.fieldname === 'file' ? await part.toBuffer() : refuseFile(part.fieldname)
   if (part.fieldname === 'file') throw new CampiNonValidi({ campo: 'file', messaggio: 'deve essere un file' })
   if (part.valueTruncated) throw new CampiNonValidi({ campo: part.fieldname, messaggio: 'è troppo lungo' })
+  if (String(part.value).includes(REPLACED)) throw new CorpoNonUtf8(part.fieldname)
   return part.value
 }
 

@@ -2,6 +2,7 @@ import createError from '@fastify/error'
 import { errorCodes, type FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import { readUtf8 } from '#src/lib/utf8.ts'
 
 /** Maximum nesting depth. The deepest body of the contract has six levels. */
 const DEPTH_MAX = 32
@@ -25,17 +26,18 @@ declare module 'fastify' {
 }
 
 /**
- * Accepts JSON as the only body format. Nesting depth is limited before parsing, because recursive code would overflow
- * the stack. The number of fields is limited in large bodies. An empty body counts as no body, even with a
+ * Accepts JSON in UTF-8 as the only body format. Nesting depth is limited before parsing, because recursive code would
+ * overflow the stack. The number of fields is limited in large bodies. An empty body counts as no body, even with a
  * `Content-Type`.
  */
 export default fp(async function jsonBodies (app) {
   const parse = app.getDefaultJsonParser('error', 'error')
   app.decorateRequest('bodyText', '')
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>('application/json', { parseAs: 'string' }, (request, text, done) => {
+  app.addContentTypeParser<Buffer>('application/json', { parseAs: 'buffer' }, (request, bytes, done) => {
     const refused = refusedCoding(request)
     if (refused !== undefined) return done(new TipoNonSupportato(refused))
+    const text = readUtf8(bytes)
     if (text === '') return done(null, undefined)
     const { holdsBody, marksMax = MARKS_MAX } = request.routeOptions.config
     const messaggio = faultOf(text, holdsBody ? marksMax : Infinity)

@@ -2,23 +2,23 @@ import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 
 import type { FieldError } from '#schemas/common.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { furtherValidationErrors } from './validation-errors.ts'
-import { NOT_BASE64 } from '#src/services/images/image-text.ts'
+import { dayWords, formatWords, patternWords, withSeen } from './schema-words.ts'
 
-type Params = Record<string, unknown>
+interface Params { [name: string]: unknown, campo: string, value: unknown }
 
 /** JSON Schema keywords in Italian. */
 const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   required: () => 'è obbligatorio',
   additionalProperties: () => 'non è un campo previsto',
-  type: ({ type }) =>
-    `deve essere di tipo ${([] as unknown[])
-      .concat(type)
-      .map((name) => TYPES[String(name)] ?? String(name))
-      .join(' o ')}`,
-  enum: ({ allowedValues }) =>
-    `deve essere uno fra ${(Array.isArray(allowedValues) ? allowedValues : [])
-      .map((value) => (value === '' ? '(vuoto)' : String(value)))
-      .join(', ')}`,
+  type: ({ type, value }) => {
+    if (value === null) return 'non può essere vuoto'
+    const types = [type].flat().filter((name) => name !== 'null').map((name) => TYPES[String(name)] ?? String(name))
+    return `deve essere ${types.join(' o ')}`
+  },
+  enum: ({ allowedValues, campo, value }) => {
+    const allowed = (Array.isArray(allowedValues) ? allowedValues : []).filter((each) => each !== '' && each !== null)
+    return withSeen(`deve essere uno fra ${allowed.join(', ')}`, campo, value)
+  },
   const: ({ allowedValue }) => `deve essere ${String(allowedValue)}`,
   minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
   exclusiveMinimum: ({ limit }) => `deve essere più di ${String(limit)}`,
@@ -27,28 +27,28 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
   minItems: ({ limit }) => `deve avere almeno ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
   maxItems: ({ limit }) => `deve avere al massimo ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
-  pattern: () => 'contiene caratteri non ammessi o ha un formato non valido',
-  format: ({ format }) => FORMATS[String(format)] ?? 'ha un formato non valido'
+  pattern: ({ pattern, campo, value }) => describe(patternWords(String(pattern)), campo, value),
+  format: ({ format, campo, value }) => {
+    const name = String(format)
+    const words = DAYS.includes(name) ? { words: dayWords(name, value), isCode: true } : formatWords(name)
+    return describe(words, campo, value)
+  }
+}
+
+const DAYS = ['day', 'day-or-empty', 'birth-or-empty']
+
+function describe (words: { words: string, isCode?: boolean } | undefined, campo: string, value: unknown): string {
+  if (words === undefined) return 'non è valido'
+  return words.isCode === true ? withSeen(words.words, campo, value) : words.words
 }
 
 const TYPES: Readonly<Record<string, string>> = {
-  string: 'stringa',
-  number: 'numero',
-  integer: 'numero intero',
-  boolean: 'booleano',
-  object: 'oggetto',
-  array: 'elenco',
-  null: 'null'
-}
-
-const FORMATS: Readonly<Record<string, string>> = {
-  day: 'deve essere un giorno del calendario, AAAA-MM-GG',
-  'day-or-empty': 'deve essere un giorno del calendario, AAAA-MM-GG',
-  'birth-or-empty': 'deve essere un giorno del calendario, AAAA-MM-GG: per il giorno o il mese che il documento non ' +
-    'indica scrivere 01',
-  byte: NOT_BASE64,
-  'date-time': 'deve essere un istante ISO 8601',
-  email: 'deve essere un indirizzo e-mail'
+  string: 'un testo',
+  number: 'un numero',
+  integer: 'un numero intero',
+  boolean: 'true o false',
+  object: 'un oggetto',
+  array: 'un elenco'
 }
 
 /** Maximum number of fields that an error lists. */
@@ -70,7 +70,7 @@ export function fieldErrors (request: FastifyRequest, { validation, validationCo
   const refused = Object.keys(PARTS)
     .flatMap((part) => {
       const errors = part === validationContext ? validation : faultsOf(request, part as Part)
-      return errorsOfPart(errors ?? [], part as Part)
+      return errorsOfPart(errors ?? [], part as Part, request[PARTS[part as Part]])
     })
   const named = new Set(refused.map(({ campo }) => campo))
   return [...refused, ...furtherValidationErrors(request).filter(({ campo }) => !named.has(campo))].slice(0, FIELDS_MAX)
@@ -82,14 +82,26 @@ function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidation
   return validate?.(request[PARTS[part]] ?? null) === false ? validate.errors : undefined
 }
 
-function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Part): FieldError[] {
+/** Keywords that say little about a value when a format or pattern rejects it too. */
+const VAGUE = ['maxLength']
+
+function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Part, data: unknown): FieldError[] {
   const found = new Map<string, string>()
+  const formatted = new Set(errors.filter(({ keyword }) => keyword === 'format').map(fieldName))
   for (const error of errors) {
     if (found.size === FIELDS_MAX) break
     const campo = fieldName(error) || (part === 'body' ? '' : part)
-    if (!found.has(campo)) found.set(campo, MESSAGES[error.keyword]?.(error.params) ?? 'non è valido')
+    if (found.has(campo) || (VAGUE.includes(error.keyword) && formatted.has(campo))) continue
+    const value = valueAt(data, error.instancePath)
+    found.set(campo, MESSAGES[error.keyword]?.({ ...error.params, campo, value }) ?? 'non è valido')
   }
   return [...found].map(([campo, messaggio]) => ({ campo, messaggio }))
+}
+
+/** The value that an error's path names. */
+function valueAt (data: unknown, path: string): unknown {
+  return path.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
+    .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], data)
 }
 
 function fieldName ({ keyword, params, instancePath }: FastifySchemaValidationError): string {

@@ -2,7 +2,9 @@ import { SerializerSelector } from '@fastify/fast-json-stringify-compiler'
 import { Ajv, type Options, type ValidateFunction } from 'ajv'
 import formatsPlugin from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
+import { NOT_EMPTY, UPPER } from '#schemas/common.ts'
 import { isDay } from '#src/lib/time.ts'
+import { compileEmptyFields } from './empty-fields.ts'
 import { isImageText } from '#src/services/images/image-text.ts'
 
 /* Options of the Fastify instance, not a plugin: request validation. */
@@ -15,6 +17,7 @@ const isDayOrEmpty = (text: string) => text === '' || isDay(text)
 /** Creates an Ajv with the formats of the API. It never drops or changes a field. */
 export function createAjv (options: Options): Ajv {
   const ajv = new Ajv({ removeAdditional: false, allErrors: false, strict: true, strictTypes: false, ...options })
+  for (const keyword of [NOT_EMPTY, UPPER]) ajv.addKeyword(keyword)
   addFormats(ajv, ['date-time', 'email', 'uri'])
   // OpenAPI calls base64 `byte`. Only images use it.
   return ajv.addFormat('byte', isImageText).addFormat('day', isDay)
@@ -98,7 +101,9 @@ const lazily = {
     return (route) => {
       const compiled = once(() => shareValidator([route.httpPart === 'body', route.schema, meaning()], () =>
         compiler()(route) as ValidateFunction))
+      const settle = once(() => meansEmpty(route) ? compileEmptyFields(route.schema, shared as Shared) : undefined)
       const validate: Validator = (data) => {
+        settle()?.(data)
         const valid = compiled()(data)
         validate.errors = compiled().errors
         return valid
@@ -114,6 +119,13 @@ const lazily = {
       return (data) => compiled()(data)
     }
   }) satisfies SerializerFactory
+}
+
+type Shared = Record<string, object>
+
+/** Empty values mean absent in bodies and queries of this API. The identity and storage protocols have own rules. */
+function meansEmpty ({ url, httpPart }: Parameters<FastifySchemaCompiler<object>>[0]): boolean {
+  return url?.startsWith('/api/') === true && (httpPart === 'body' || httpPart === 'querystring')
 }
 
 const meanings = new Map<string, number>()

@@ -68,6 +68,18 @@ export class CampiNonValidi extends RichiestaNonValida {
   }
 }
 
+const NON_UTF8 = createError('CORPO_NON_UTF8', 'Il corpo ha byte che non sono UTF-8: inviare il testo in UTF-8', 400)
+
+/** A body with bytes that are not UTF-8. Decoding them would store other characters than the client sent. */
+export class CorpoNonUtf8 extends NON_UTF8 {
+  readonly dettagli: FieldError[]
+  /** @param campo the field of a form, or '' for the body */
+  constructor (campo = '') {
+    super()
+    this.dettagli = [{ campo, messaggio: 'non è in UTF-8: inviare il testo in UTF-8' }]
+  }
+}
+
 export const LAST_BEFORE_FIRST: FieldError = { campo: 'a', messaggio: 'deve essere uguale o dopo da' }
 
 /**

@@ -59,6 +59,19 @@ export function firstDayOf (text: string): Day | undefined {
   return isDay(day) ? day : undefined
 }
 
+/** Days as people and other programs write them: `30/11/2026`, `30.11.2026`, `2026/11/30`, an instant. */
+const ITALIAN_DAY = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/
+const YEAR_FIRST = /^(\d{4})[/.-]?(\d{1,2})[/.-]?(\d{1,2})(?:[T ].*)?$/
+
+/** Reads a day in another notation, day before month, to propose the right one. Undefined if it is no day. */
+export function readDay (text: string): Day | undefined {
+  const [, day, month, year] = ITALIAN_DAY.exec(text.trim()) ?? []
+  const [, first = year, second = month, third = day] = YEAR_FIRST.exec(text.trim()) ?? []
+  if (first === undefined || second === undefined || third === undefined) return undefined
+  const read = `${first}-${second.padStart(2, '0')}-${third.padStart(2, '0')}`
+  return isDay(read) ? read : undefined
+}
+
 /** `day` plus a number of days, which may be negative. */
 export function addDays (day: Day, days: number): Day {
   return new Date(epochDay(day) * MS_PER_DAY + days * MS_PER_DAY).toISOString().slice(0, 10)

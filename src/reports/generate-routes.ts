@@ -11,7 +11,8 @@ import { prefers } from '#src/lib/accept-headers.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
-import { CampiNonValidi } from '#src/lib/errors.ts'
+import { CampiNonValidi, CorpoNonUtf8 } from '#src/lib/errors.ts'
+import { isUtf8OrWestern } from '#src/lib/utf8.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, warn, type GeneratedPdf, type PdfJob, type ReportRows } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
@@ -97,7 +98,9 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
       return { kind: 'report', request, date }
     }
     const source = body.template ?? (await findTemplate(app.db, body.template_id!)).template
-    return { kind: 'template', source, body: bodyText, language: body.lingua, date }
+    // Empty data in the text count as none.
+    const data = body.data === undefined ? { data: {} } : { body: bodyText }
+    return { kind: 'template', source, ...data, language: body.lingua, date }
   }
 }
 
@@ -129,6 +132,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
 
   app.post('/api/v1/report/csv', csvRoute, (request, reply) => {
     const { file, decimali, templateId, user_id, titolo } = request.body
+    if (!isUtf8OrWestern(file)) throw new CorpoNonUtf8('file')
     return answerReport(app, { config, clock }, request, reply, {
       rows: { csv: { bytes: file, decimali } }, templateId, user_id, titolo
     })

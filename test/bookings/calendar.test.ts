@@ -98,7 +98,7 @@ t.test('FullCalendar\'s other parameters are accepted', async (t) => {
 t.test('a bound that is no day or instant is a 400 that names it', async (t) => {
   const wrong = [
     'oggi', '2026-02-30', '2026-02-30T00:00:00Z', '2026-11-21T24:00:00+01:00', '2026-11-21T10:60:00Z', '2026-11-21T::',
-    '2026-11-21T10', '2026-11-21 10:00', '2026-11', '0000-01-01', ''
+    '2026-11-21T10', '2026-11-21 10:00', '2026-11', '0000-01-01'
   ]
   for (const bound of wrong) {
     t.same(fieldsAtFault(await response(call, { start: bound })), ['start'], bound)

@@ -198,9 +198,11 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
   })
 
   await prove('G4', async (t) => {
-    exactly(t, await key('POST', PATH, booking({ lingua: 'it' })), 400,
+    exactly(t, await key('POST', PATH, booking({ lingua: 'ita' })), 400,
       anError(400, /^Richiesta non valida/, { dettagli: [{ campo: 'lingua', messaggio: /./ }] }))
-    for (const lingua of ['IT', 'EN', 'DE', 'FR']) t.equal((await create({ lingua })).lingua, lingua)
+    for (const lingua of ['IT', 'EN', 'DE', 'FR', 'it']) {
+      t.equal((await create({ lingua })).lingua, lingua.toUpperCase())
+    }
   })
 
   await prove('W1', async (t) => {

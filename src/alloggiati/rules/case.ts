@@ -106,19 +106,23 @@ function fieldsOf (guest: unknown): Record<SchedinaField, string> {
 
 /**
  * Prepares the stay. `arrival` and `checkOut` are valid days; `nights` and `apartment` fit a record. Without
- * `numero_notti` the nights are counted up to `check_out`; `counted` is not positive if the days are reversed. Any
+ * `numero_notti` the nights are counted up to `check_out` (`isCounted`); `counted` is not positive if the days are
+ * reversed. Any
  * given apartment, even an invalid one, asks for records of 174 characters.
  */
 function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']) {
   const checkIn = typeof check_in === 'string' ? check_in.trim() : ''
   const arrival = isDay(checkIn) ? checkIn : undefined
-  const checkOut = typeof check_out === 'string' && isDay(check_out) ? check_out : undefined
+  const givenCheckOut = typeof check_out === 'string' ? check_out.trim() : JSON.stringify(check_out ?? '').slice(1, -1)
+  const checkOut = isDay(givenCheckOut) ? givenCheckOut : undefined
   const counted = arrival !== undefined && checkOut !== undefined ? daysBetween(arrival, checkOut) : undefined
   const givenNights = numero_notti ?? counted
   return {
     checkIn,
     arrival,
     givenNights,
+    isCounted: numero_notti === undefined || numero_notti === null,
+    givenCheckOut,
     checkOut,
     counted,
     nights: isNights(givenNights) ? givenNights : undefined,

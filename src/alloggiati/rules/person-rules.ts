@@ -4,7 +4,7 @@ import { addDays, ageInYears, firstDayOf, type Day } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { GuestCase } from './case.ts'
 import { decodedAgain, describeCharacters } from './confusable-letters.ts'
-import type { Rule } from './rule.ts'
+import { dayAdvice, type Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100
 /** The highest recorded age is 122. */
@@ -36,9 +36,9 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'sesso-non-valido',
     field: 'sesso',
-    message: `Il sesso deve essere M o F${ONLY_M_OR_F}`,
+    message: `Il sesso «{valore}» deve essere M o F${ONLY_M_OR_F}`,
     source: 'Tracciato, campo 6',
-    applies: ({ fields, sex }) => fields.sesso !== '' && sex === undefined
+    applies: ({ fields, sex }) => fields.sesso !== '' && sex === undefined && { valore: fields.sesso.slice(0, 10) }
   },
   {
     id: 'nascita-mancante',
@@ -51,10 +51,11 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-non-valida',
     field: 'data_nascita',
-    message: 'La data di nascita deve essere un giorno che esiste, nella forma AAAA-MM-GG{consiglio}',
+    message: 'La data di nascita «{valore}» non è un giorno del calendario: scrivere la data come {giusta}{consiglio}',
     source: 'Tracciato, campo 7; errore del servizio «Data di Nascita Errata»',
-    applies: ({ fields, born }) =>
-      fields.data_nascita !== '' && born === undefined && { consiglio: firstOf(fields.data_nascita) }
+    applies: ({ fields: { data_nascita }, born }) =>
+      data_nascita !== '' && born === undefined &&
+      { ...dayAdvice(data_nascita), consiglio: firstOf(data_nascita) }
   },
   {
     id: 'nascita-futura',

@@ -1,7 +1,10 @@
 import type { GuestCase } from './case.ts'
 import type { SchedinaField } from '#schemas/schedina.ts'
 import type { FieldFault } from '../codec/codec.ts'
+import { readDay } from '#src/lib/time.ts'
 import type { Comune } from '../tables/types.ts'
+
+const VALUE_MAX = 30
 
 /** Values for the `{…}` of a rule's message. `proposta` is the only right value, for clients to fill in. */
 export type Values = Readonly<Record<string, string | number>>
@@ -22,7 +25,7 @@ export interface Rule {
   applies (guest: GuestCase): boolean | Values
 }
 
-export const STAY_FIELDS = ['check_in', 'numero_notti', 'id_appartamento'] as const
+export const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id_appartamento'] as const
 
 /** The possible subjects of a remark, by API name; `ospiti` is the whole list. */
 type RemarkField = SchedinaField | typeof STAY_FIELDS[number] | 'ospiti'
@@ -40,6 +43,13 @@ const API_NAMES: Partial<Record<FieldFault['field'], RemarkField>> = {
 /** Converts a record's field name to the API's. */
 export function apiName (field: FieldFault['field']): string {
   return API_NAMES[field] ?? field
+}
+
+/** The advice of a rule on a value that is no day, with the right spelling of a day in another notation. */
+export function dayAdvice (text: string): Values {
+  const valore = text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
+  const day = readDay(text)
+  return { valore, giusta: day ?? 'AAAA-MM-GG', ...day !== undefined && { proposta: day } }
 }
 
 /** Lists the comuni that a host has to choose from, for a message. */

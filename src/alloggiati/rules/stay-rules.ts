@@ -2,7 +2,7 @@ import { APARTMENT_IDS } from '#schemas/apartment.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { addDays, italianDay } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
-import type { Rule } from './rule.ts'
+import { dayAdvice, type Rule } from './rule.ts'
 
 /** Certified mail takes arrivals up to this many days old. */
 const MAIL_DAYS = 30
@@ -22,9 +22,9 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-non-valido',
     field: 'check_in',
-    message: 'La data di arrivo deve essere un giorno che esiste, nella forma AAAA-MM-GG',
+    message: 'La data di arrivo «{valore}» non è un giorno del calendario: scrivere la data come {giusta}',
     source: 'Tracciato, campo 2',
-    applies: ({ stay }) => stay.checkIn !== '' && stay.arrival === undefined
+    applies: ({ stay }) => stay.checkIn !== '' && stay.arrival === undefined && dayAdvice(stay.checkIn)
   },
   {
     id: 'arrivo-fuori-termine',
@@ -44,14 +44,42 @@ export const STAY_RULES: readonly Rule[] = [
     field: 'numero_notti',
     message: 'I giorni di permanenza sono obbligatori: indicare numero_notti o check_out',
     source: 'Tracciato, campo 3',
-    applies: ({ stay }) => stay.givenNights === undefined
+    applies: ({ stay }) => stay.givenNights === undefined && stay.givenCheckOut === ''
+  },
+  {
+    id: 'partenza-non-valida',
+    field: 'check_out',
+    message: 'La data di partenza «{valore}» non è un giorno del calendario: scrivere la data come {giusta}',
+    source: 'Tracciato, campo 3: senza numero_notti i giorni si contano fino alla partenza',
+    applies: ({ stay: { givenNights, givenCheckOut, checkOut } }) =>
+      givenNights === undefined && givenCheckOut !== '' && checkOut === undefined && dayAdvice(givenCheckOut)
+  },
+  {
+    id: 'partenza-ignorata',
+    field: 'check_out',
+    severity: 'warning',
+    message: 'La data di partenza «{valore}» non è un giorno del calendario: vale numero_notti ({notti})',
+    source: 'Nostra: con numero_notti la partenza non si usa',
+    applies: ({ stay: { nights, givenCheckOut, checkOut } }) =>
+      nights !== undefined && givenCheckOut !== '' && checkOut === undefined &&
+      { ...dayAdvice(givenCheckOut), notti: nights }
+  },
+  {
+    id: 'partenza-prima-dell-arrivo',
+    field: 'check_out',
+    message: "La data di partenza ({partenza}) deve essere dopo l'arrivo ({arrivo})",
+    source: 'Tracciato, campo 3: almeno un giorno di permanenza',
+    applies: ({ stay: { isCounted, counted, checkOut, arrival } }) =>
+      isCounted && counted !== undefined && counted < 1 &&
+      { partenza: italianDay(checkOut!), arrivo: italianDay(arrival!) }
   },
   {
     id: 'permanenza-non-valida',
     field: 'numero_notti',
     message: 'I giorni di permanenza devono essere un numero intero, almeno 1',
     source: 'Tracciato, campo 3',
-    applies: ({ stay: { givenNights, nights } }) => givenNights !== undefined && nights === undefined
+    applies: ({ stay: { givenNights, nights, isCounted } }) =>
+      !isCounted && givenNights !== undefined && nights === undefined
   },
   {
     id: 'permanenza-discordante',

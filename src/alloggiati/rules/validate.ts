@@ -38,6 +38,7 @@ export function validate (input: Input): Validation {
   const guests = casesOf(input)
   const errors = remarks(guests, RULES.filter(({ severity }) => severity === undefined))
   const warnings = remarks(guests, RULES.filter(({ severity }) => severity === 'warning'))
+    .filter((warning) => !errors.some((error) => error.ospite === warning.ospite && error.campo === warning.campo))
   if (errors.length > 0) return refused(errors, warnings)
   const accepted: AcceptedList = { records: [], lines: [], leaders: [] }
   for (const guest of guests) {

@@ -22,11 +22,11 @@ const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da un
 export default fp(async function forms (app) {
   await app.register(cookie)
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>(
+  app.addContentTypeParser<Buffer>(
     'application/x-www-form-urlencoded',
-    { parseAs: 'string', bodyLimit: FORM_BYTES },
-    (_request, text, done) => {
-      const fields = parseForm(text)
+    { parseAs: 'buffer', bodyLimit: FORM_BYTES },
+    (_request, bytes, done) => {
+      const fields = parseForm(bytes)
       done(fields ? null : new CampiNonValidi({ campo: '', messaggio: 'ha un campo ripetuto' }), fields)
     }
   )

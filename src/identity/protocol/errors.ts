@@ -23,8 +23,9 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   user_banned: new AuthError('user_banned')
 }
 
-/** A missing second factor: codes of this API, as errors of Supabase Auth. */
-const SECOND_FACTOR: Readonly<Record<string, AuthError>> = {
+/** Codes of this API, as errors of Supabase Auth with words of their own. */
+const TRANSLATED: Readonly<Record<string, AuthError>> = {
+  CORPO_NON_UTF8: new AuthError('bad_json', { message: 'The body must be UTF-8' }),
   // As `PUT /user` in Supabase Auth.
   SECONDO_FATTORE_RICHIESTO: new AuthError('insufficient_aal', { status: 401 }),
   SECONDO_FATTORE_DA_REGISTRARE: new AuthError('insufficient_aal', {
@@ -89,8 +90,8 @@ function translate (err: FastifyError, request: FastifyRequest): AuthError {
   if (err instanceof AuthError) return err
   if (err.code === 'NON_AUTENTICATO') return refusalOf(request)
   if (err.code === 'SERVE_UNA_PERSONA') return NO_PERSON
-  const secondFactor = SECOND_FACTOR[err.code]
-  if (secondFactor !== undefined) return secondFactor
+  const translated = TRANSLATED[err.code]
+  if (translated !== undefined) return translated
   const code = API_ERRORS[err.code]
   if (code !== undefined) return new AuthError(code)
   const message = UNKNOWN[err.code]

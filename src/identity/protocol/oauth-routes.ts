@@ -85,8 +85,8 @@ export default oauthRoutes
  */
 const formPost: FastifyPluginAsyncTypebox = async (app) => {
   app.removeAllContentTypeParsers()
-  app.addContentTypeParser<string>(FORM_TYPE, { parseAs: 'string' }, (_request, text, done) => {
-    const fields = parseForm(text)
+  app.addContentTypeParser<Buffer>(FORM_TYPE, { parseAs: 'buffer' }, (_request, bytes, done) => {
+    const fields = parseForm(bytes)
     // RFC 6749, section 3.1: no parameter is repeated.
     done(fields ? null : validationFailed('body has a repeated field'), fields)
   })

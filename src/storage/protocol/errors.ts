@@ -107,6 +107,7 @@ function translate (err: FastifyError | StorageError): StorageError {
   if (code !== undefined) return new StorageError(code)
   if (err.code === 'MANUTENZIONE') return new StorageError('Unavailable', err.message)
   if (err.validation) return invalid(err)
+  if (err.code === 'CORPO_NON_UTF8') return new StorageError('InvalidRequest', 'The body must be UTF-8')
   if (BROKEN_BODY.test(err.message)) return new StorageError('InvalidRequest', 'The body is broken off, or is no form')
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new StorageError('InvalidRequest')

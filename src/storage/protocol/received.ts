@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer'
 import { Readable } from 'node:stream'
 import type { FastifyRequest } from 'fastify'
 import { FILE_BYTES_MAX, METADATA_MAX } from '#schemas/storage-upload.ts'
@@ -60,7 +61,7 @@ async function fromForm (request: FastifyRequest): Promise<ReceivedFile> {
     content: part.file,
     contentType: field('contentType') ?? part.mimetype,
     cacheControl: seconds === undefined ? undefined : cachingOf(SECONDS.test(seconds) ? `max-age=${seconds}` : seconds),
-    metadata: metadata === undefined ? undefined : metadataOf(metadata, (text) => text)
+    metadata: metadata === undefined ? undefined : metadataOf(metadata, fromField)
   }
 }
 
@@ -101,17 +102,29 @@ function storable (key: string, value: unknown): unknown {
   return value
 }
 
+/** @throws StorageError for bytes that are not UTF-8 */
 function fromBase64 (text: string): string {
-  return Buffer.from(text, 'base64').toString()
+  const bytes = Buffer.from(text, 'base64')
+  return isUtf8(bytes) ? bytes.toString() : refuseBytes()
+}
+
+/** The form parser writes U+FFFD for bytes that are not UTF-8. @throws StorageError */
+function fromField (text: string): string {
+  return text.includes('\ufffd') ? refuseBytes() : text
+}
+
+function refuseBytes (): never {
+  throw new StorageError('InvalidRequest', 'Metadata must be UTF-8')
 }
 
 function metadataOf (text: string, decode: (text: string) => string): Record<string, unknown> {
   if (text.length > METADATA_MAX) {
     throw new StorageError('EntityTooLarge', 'The user_metadata exceeded the maximum allowed size')
   }
+  const json = decode(text)
   let value: unknown
   try {
-    value = JSON.parse(decode(text), storable)
+    value = JSON.parse(json, storable)
   } catch {
     value = undefined
   }

@@ -20,6 +20,8 @@ const abroad = (changes: Schedina): Example => ({ ospiti: [foreigner(changes)] }
 const stay = (changes: Record<string, unknown>): Example => ({ ospiti: [single()], stay: { ...soggiorno, ...changes } })
 const born = (day: string, changes: Schedina = {}): Example => one({ data_nascita: day, ...changes })
 
+const upTo = (check_out: unknown): Example => ({ ospiti: [single()], stay: { check_in: '2026-11-21', check_out } })
+
 const long = (length: number) => 'A'.repeat(length)
 
 export const CASES: Readonly<Record<string, Cases>> = {
@@ -47,7 +49,7 @@ export const CASES: Readonly<Record<string, Cases>> = {
   'permanenza-mancante': {
     strikes: [
       { ospiti: [single()], stay: { check_in: '2026-11-21' } },
-      { ospiti: [single()], stay: { check_in: '2026-11-21', numero_notti: null, check_out: 'mai' } }
+      { ospiti: [single()], stay: { check_in: '2026-11-21', numero_notti: null, check_out: ' ' } }
     ],
     silent: [stay({}), { ospiti: [single()], stay: { check_in: '2026-11-21', check_out: '2026-11-24' } }]
   },
@@ -57,10 +59,21 @@ export const CASES: Readonly<Record<string, Cases>> = {
       stay({ numero_notti: -1 }),
       stay({ numero_notti: 2.5 }),
       stay({ numero_notti: '3' }),
-      stay({ numero_notti: NaN }),
-      { ospiti: [single()], stay: { check_in: '2026-11-21', check_out: '2026-11-21' } }
+      stay({ numero_notti: NaN })
     ],
-    silent: [stay({ numero_notti: 1 }), stay({ numero_notti: 45 })]
+    silent: [stay({ numero_notti: 1 }), stay({ numero_notti: 45 }), upTo('2026-11-21')]
+  },
+  'partenza-non-valida': {
+    strikes: [upTo('30/11/2026'), upTo('2026-02-30'), upTo('mai'), upTo(20261130)],
+    silent: [upTo('2026-11-24'), upTo(' 2026-11-24 '), upTo(null), stay({ check_out: '30/11/2026' })]
+  },
+  'partenza-ignorata': {
+    strikes: [stay({ check_out: '30/11/2026' }), stay({ check_out: 'mai' })],
+    silent: [stay({ check_out: '2026-11-24' }), stay({ check_out: '' }), upTo('30/11/2026')]
+  },
+  'partenza-prima-dell-arrivo': {
+    strikes: [upTo('2026-11-21'), upTo('2026-11-20')],
+    silent: [upTo('2026-11-22'), upTo('mai'), stay({ check_out: '2026-11-20' })]
   },
   'permanenza-lunga': {
     strikes: [

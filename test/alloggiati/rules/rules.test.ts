@@ -22,10 +22,10 @@ t.test('every rule has an id of its own, a field of the API, a text and a source
 
 t.test('a rule only warns when a host may keep the value, and all other rules block', async (t) => {
   t.same(RULES.filter(({ severity }) => severity === 'warning').map(({ id }) => id), [
-    'permanenza-discordante', 'permanenza-lunga', 'cognome-codifica', 'cognome-adattato', 'nome-codifica',
-    'nome-adattato', 'eta-insolita', 'responsabile-minorenne', 'stato-nascita-ricavato', 'provincia-ricavata',
-    'provincia-di-allora', 'numero-documento-insolito', 'numero-documento-segnaposto', 'numero-documento-ripetuto',
-    'documento-superfluo'
+    'partenza-ignorata', 'permanenza-discordante', 'permanenza-lunga', 'cognome-codifica', 'cognome-adattato',
+    'nome-codifica', 'nome-adattato', 'eta-insolita', 'responsabile-minorenne', 'stato-nascita-ricavato',
+    'provincia-ricavata', 'provincia-di-allora', 'numero-documento-insolito', 'numero-documento-segnaposto',
+    'numero-documento-ripetuto', 'documento-superfluo'
   ])
 })
 

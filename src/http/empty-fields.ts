@@ -1,0 +1,102 @@
+import { NOT_EMPTY, UPPER } from '#schemas/common.ts'
+
+/** The parts of a request schema that this file reads. */
+interface Schema {
+  type?: string | string[]
+  enum?: unknown[]
+  anyOf?: unknown[]
+  properties?: Record<string, Schema>
+  required?: string[]
+  items?: Schema
+  minLength?: number
+  default?: unknown
+  $ref?: string
+  [NOT_EMPTY]?: boolean
+  [UPPER]?: boolean
+}
+
+/** Without characters, or with spaces only. Control characters are no blanks: the schema rejects them. */
+const BLANK = /^\p{Zs}*$/u
+
+/** Changes an object or list in place. */
+type Settle = (value: unknown) => void
+type Shared = Readonly<Record<string, object>>
+/** The result for an empty value: no field, null, or `''`, which the schema then rejects. */
+type Emptied = 'absent' | 'null' | 'rejected'
+
+interface Field { name: string, emptied: Emptied | undefined, isUpper: boolean, inner: Settle | undefined }
+
+/**
+ * Compiles the meaning of empty values (`""`, blanks, null) from a route's schema. In an optional field they mean
+ * absent, or null where the schema allows it. A field marked `NotEmpty` is left to the schema, which rejects them.
+ * Values of fields marked `Upper` are written in upper case.
+ * @param shared referenced schemas by id
+ * @returns undefined when the schema has no such field
+ */
+export function compileEmptyFields (schema: object, shared: Shared): Settle | undefined {
+  const { properties, required = [], items } = resolve(schema, shared)
+  if (items !== undefined) return settleItems(resolve(items, shared), shared)
+  const fields = Object.entries(properties ?? {})
+    .map(([name, each]) => fieldOf(name, resolve(each, shared), { isRequired: required.includes(name), shared }))
+    .filter(({ emptied, isUpper, inner }) => emptied !== undefined || isUpper || inner !== undefined)
+  if (fields.length === 0) return undefined
+  return (value) => {
+    if (!isObject(value)) return
+    for (const field of fields) settleField(value, field)
+  }
+}
+
+function settleItems (schema: Schema, shared: Shared): Settle | undefined {
+  const inner = compileEmptyFields(schema, shared)
+  if (inner === undefined && schema[UPPER] !== true) return undefined
+  return (list) => {
+    if (!Array.isArray(list)) return
+    if (inner === undefined) for (const [at, each] of list.entries()) list[at] = inUpperCase(each)
+    else for (const each of list) inner(each)
+  }
+}
+
+function fieldOf (
+  name: string, schema: Schema, { isRequired, shared }: { isRequired: boolean, shared: Shared }
+): Field {
+  const inner = compileEmptyFields(schema, shared)
+  return { name, emptied: emptiedOf(schema, isRequired), isUpper: schema[UPPER] === true, inner }
+}
+
+function emptiedOf (schema: Schema, isRequired: boolean): Emptied | undefined {
+  const { type, anyOf, minLength = 0, default: usual } = schema
+  const types = [type ?? []].flat()
+  if (schema[NOT_EMPTY] === true || (types.length === 0 && anyOf === undefined)) return undefined
+  if (types.includes('null')) return 'null'
+  if (!isRequired || usual !== undefined) return 'absent'
+  return types.includes('string') && minLength > 0 ? 'rejected' : undefined
+}
+
+function settleField (holder: Record<string, unknown>, { name, emptied, isUpper, inner }: Field): void {
+  const value = holder[name]
+  if (value === undefined) return
+  if (emptied !== undefined && isEmpty(value)) {
+    if (emptied === 'absent') delete holder[name]
+    else if (emptied === 'null') holder[name] = null
+    else if (value !== null) holder[name] = ''
+    return
+  }
+  if (isUpper) holder[name] = inUpperCase(value)
+  inner?.(value)
+}
+
+function resolve (schema: Schema, shared: Shared): Schema {
+  return schema.$ref === undefined ? schema : shared[schema.$ref.replace(/#$/, '')] ?? {}
+}
+
+function isObject (value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+function isEmpty (value: unknown): boolean {
+  return value === null || (typeof value === 'string' && BLANK.test(value))
+}
+
+function inUpperCase (value: unknown): unknown {
+  return typeof value === 'string' ? value.toUpperCase() : value
+}
