@@ -13,7 +13,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
-  { folders: ['src/cli'], lines: 1710, files: 20 },
+  { folders: ['src/cli'], lines: 1700, files: 20 },
   { folders: ['src'], lines: 54_200, files: 593 },
   { folders: ['test'], lines: 62_250, files: 395 }
 ]

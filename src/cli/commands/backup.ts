@@ -45,9 +45,7 @@ export async function restore (context: Context, file: string): Promise<Exit> {
 
 function warnOfGaps ({ out }: Context, { missing, foreign }: Figures): void {
   if (missing.length > 0) {
-    const [one, many] = ['file mancava, o era illeggibile,', 'file mancavano, o erano illeggibili,']
-    const files = countWithNoun(missing.length, one, many)
-    out.warn(`${files} già nel server: ${missing.join(', ')}`)
+    out.warn(`Mancanti, o illeggibili, già nel server (${missing.length}): ${missing.join(', ')}`)
   }
   if (foreign.length > 0) {
     out.warn(`Il salvataggio non contiene tabelle e colonne che non sono di Locanda: ${foreign.join(', ')}`)

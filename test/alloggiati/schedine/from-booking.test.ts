@@ -264,7 +264,7 @@ t.test('a late member of a family is sent as a single guest with the stored docu
   const family = [untyped(single()), untyped(member('19', 'ANNA'))]
   const id = await booked(server, family, { numero_ospiti: 3 })
   const { ricevuta, avvisi } = (await send(server, id)).json()
-  t.match(avvisi, [{ ospite: 0, messaggio: /^2 ospiti su 3 .*: l'altro va inviato entro 22\/11\/26/ }])
+  t.match(avvisi, [{ ospite: 0, messaggio: /^2 ospiti su 3 .*: l'altro va inviato entro 22\/11\/2026/ }])
   await save(server, id, [...family, untyped(member('19', 'UGO'))])
   t.match((await send(server, id)).json(), { status: 409, ricevuta, ospiti: [0, 1], error: /solo_mancanti/ })
   const without = (await send(server, id, MISSING)).json()
