@@ -128,10 +128,10 @@ t.test('a 400 lists every invalid field once, under the name that the caller use
       prenotazione_id: 1,
       dati: [
         { nome: 'A', cognome: 'B' },
-        { nome: 'A', cognome: 'B', sesso: 'X' }
+        { nome: 'A', cognome: 'B', sesso: 'Q' }
       ]
     }),
-    [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F (ricevuto «X»)' }]
+    [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F, X (ricevuto «Q»)' }]
   )
   t.same(await dettagli('/api/v1/prenotazioni/delete-bulk', [1]), [
     { campo: '', messaggio: 'deve essere un oggetto' }
