@@ -292,8 +292,8 @@ t.test('only administrators may read and verify it', async (t) => {
 
 t.test('an invalid query is a 400 that names the field', async (t) => {
   const wrong = [
-    'limit=0', 'limit=1001', 'cursor=!', 'cursor=AAAA', 'actor=', `actor=${'a'.repeat(201)}`, 'action=', 'action=altro',
-    'da=', 'da=ieri', 'da=2026-02-30', 'a=2026-02-30T00:00:00Z', 'da=0000-01-01T00:00:00Z',
+    'limit=0', 'limit=1001', 'cursor=!', 'cursor=AAAA', `actor=${'a'.repeat(201)}`, 'action=altro', 'da=ieri',
+    'da=2026-02-30', 'a=2026-02-30T00:00:00Z', 'da=0000-01-01T00:00:00Z',
     'da=2026-11-21T00:00:00%2B15:00', 'a=2026-11-21T00:00:00', 'altro=1'
   ]
   for (const query of wrong) {

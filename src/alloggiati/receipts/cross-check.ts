@@ -59,8 +59,8 @@ interface Batch extends Record<string, unknown> {
  * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count. Rows sent before the
  * last change of a booking count only for guests whom it still has. Guests in no live submission are in `mancanti`,
  * guests of a live one without a receipt in `in_attesa`, so that none is sent again by hand. `proroghe` lists stays
- * with a night that is not declared. `discordanze` lists days whose receipt differs from the ledger. No connection is held
- * while a slow client reads.
+ * with a night that is not declared. `discordanze` lists days whose receipt differs from the ledger. No connection is
+ * held while a slow client reads.
  */
 export function crossCheck (comparison: CrossCheck, query: CrossCheckQuery): JsonPieces {
   return async function * check (acquireSlot) {

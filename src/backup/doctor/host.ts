@@ -54,7 +54,7 @@ export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found 
 
 /** The location of the master key, and whether it is the key of this database. */
 export async function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn: boolean | undefined): Found {
-  if (isOwn === false) return fault('non è quella con cui è stato scritto il database: rimettere quella di allora')
+  if (isOwn === false) return fault('non è la chiave di questo database: usare il file master.key di allora')
   return file === undefined
     ? ok('nella variabile MASTER_KEY: conservarne una copia')
     : ok(`in ${file}: conservarne una copia altrove`)

@@ -43,7 +43,7 @@ const CASES: Readonly<Record<string, [body: object, wanted: Wanted]>> = {
   ],
   'a day that does not exist': [
     { ospiti: [single()], prenotazione: stay('2026-11-31') },
-    { errors: [{ campo: 'check_in', messaggio: /che esiste/ }] }
+    { errors: [{ campo: 'check_in', messaggio: /non è un giorno del calendario/ }] }
   ],
   'another rule': [
     { ospiti: [single({ sesso: 'X' })], prenotazione: stay(addDays(today, -3)) }, { errors: [{ campo: 'sesso' }] }

@@ -279,5 +279,5 @@ const TEXTS = {
     `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta ${of(day)}`,
   ambiguous: (day: Day) => `Più combinazioni danno la ricevuta ${of(day)}: verificare sul portale`,
   contradiction: (day: Day, receipt: Counts, known: Counts) =>
-    `La ricevuta ${of(day)} (${formatCounts(receipt)}) non torna con gli invii noti (${formatCounts(known)})`
+    `La ricevuta ${of(day)} (${formatCounts(receipt)}) non corrisponde agli invii noti (${formatCounts(known)})`
 } as const
