@@ -69,9 +69,7 @@ const GUEST = {
   sesso: 'F',
   data_nascita: '1985-04-12',
   tipo_documento: 'IDELE',
-  numero_documento: 'CA12345AA',
-  arrivo: null,
-  partenza: null
+  numero_documento: 'CA12345AA'
 }
 
 export const BookingDetail = Closed(
@@ -129,6 +127,7 @@ export const BookingUpdate = Closed({
   paese_id: Type.Optional(NotEmpty(paese_id)),
   check_in: Type.Optional(NotEmpty(check_in)),
   numero_ospiti: Type.Optional(NotEmpty(numero_ospiti)),
+  stato: Type.Optional(NotEmpty(Stato)),
   id: Type.Optional(Type.Unknown()),
   ospiti: Type.Optional(Type.Unknown()),
   created_at: Type.Optional(Type.Unknown()),

@@ -20,8 +20,8 @@ export const Guest = Closed({
   data_nascita: Nullable(Day),
   tipo_documento: Nullable(Type.String()),
   numero_documento: Nullable(Type.String()),
-  arrivo: Nullable(Day),
-  partenza: Nullable(Day)
+  arrivo: Type.Optional(Nullable({ ...Day, description: 'Soltanto se l’ospite ha giorni propri; così `partenza`' })),
+  partenza: Type.Optional(Nullable(Day))
 }, { $id: 'Ospite' })
 export type Guest = Static<typeof Guest>
 

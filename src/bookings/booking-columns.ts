@@ -1,4 +1,4 @@
-import { getTableColumns, sql } from 'drizzle-orm'
+import { getTableColumns, sql, type SQL } from 'drizzle-orm'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import { Booking, BookingDetail } from '#schemas/booking.ts'
 import { fieldNames } from '#schemas/common.ts'
@@ -13,20 +13,25 @@ const columns = { ...getTableColumns(t), created_at: isoInstant(t.created_at), u
  */
 export const bookingColumns = pick(columns, fieldNames(Booking))
 
-const guest = sql.join(
-  Object.entries(pick(getTableColumns(ospiti), fieldNames(Guest))).map(
-    ([name, column]) => sql`${sql.raw(`'${name}'`)}, o.${sql.identifier(column.name)}`
-  ),
-  sql`, `
-)
+/** A guest without days of their own is sent without these fields, for clients that do not know them. */
+const OWN_DAYS: readonly string[] = ['arrivo', 'partenza']
+const guestFields = fieldNames(Guest)
 
 const guestList = sql<Guest[]>`(
-  select coalesce(json_agg(json_build_object(${guest}) order by o.indice), '[]')
+  select coalesce(json_agg(case when o.arrivo is null and o.partenza is null
+    then ${guestObject(guestFields.filter((name) => !OWN_DAYS.includes(name)))} else ${guestObject(guestFields)}
+    end order by o.indice), '[]')
   from ${ospiti} o where o.prenotazione_id = ${t}.id
 )`
 
 /** The same columns plus the guests in order, in one round trip. The schema selects the guests' columns, too. */
 export const detailColumns = pick({ ...columns, ospiti: guestList }, fieldNames(BookingDetail))
+
+function guestObject (names: typeof guestFields): SQL {
+  const fields = Object.entries(pick(getTableColumns(ospiti), names)).map(
+    ([name, column]) => sql`${sql.raw(`'${name}'`)}, o.${sql.identifier(column.name)}`)
+  return sql`json_build_object(${sql.join(fields, sql`, `)})`
+}
 
 /** The named columns, in the order of the names. */
 function pick<T extends object, Name extends keyof T> (columns: T, names: readonly Name[]): Pick<T, Name> {
