@@ -253,7 +253,7 @@ for (const [name, harm] of HARMS) {
     t.equal(made.statusCode, 201)
     t.match(JSON.parse(String(made.headers['x-pdf-warnings'])), [{ codice: 'IMMAGINE_MANCANTE', messaggio: /logo/ }])
     t.notMatch((await download(id)).rawPayload.toString('latin1'), /\/Subtype \/Image/)
-    t.match(logs.slice(from).filter(({ level }) => Number(level) >= 40), [{ object: logo!.id }], 'one names the file')
+    t.match(logs.slice(from).filter(({ level }) => Number(level) >= 40), [{ file: logo!.id }], 'one names the file')
     t.equal((await putLogo(await png())).statusCode, 200, 'a new logo replaces it')
   })
 }
