@@ -19,12 +19,12 @@ export function guestDayFaults (guests: readonly OwnDays[], stay: Stay): FieldEr
   return guests.flatMap((guest, at) => {
     const { arrival, departure } = guestDays(guest, stay)
     const faults: FieldError[] = []
-    if (arrival < check_in || arrival >= check_out) {
+    if (guest.arrivo && (arrival < check_in || arrival >= check_out)) {
       const messaggio = `deve essere dal ${italianDay(check_in)} al ${italianDay(addDays(check_out, -1))}, ` +
         'fra le notti della prenotazione'
       faults.push({ campo: `dati[${at}].arrivo`, messaggio })
     }
-    if (departure <= check_in || departure > check_out || departure <= arrival) {
+    if (guest.partenza && (departure <= check_in || departure > check_out || departure <= arrival)) {
       const messaggio = `deve essere dopo l’arrivo e al più tardi il ${italianDay(check_out)}, la partenza della ` +
         'prenotazione'
       faults.push({ campo: `dati[${at}].partenza`, messaggio })

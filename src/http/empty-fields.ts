@@ -98,5 +98,5 @@ function isEmpty (value: unknown): boolean {
 }
 
 function inUpperCase (value: unknown): unknown {
-  return typeof value === 'string' ? value.toUpperCase() : value
+  return typeof value === 'string' ? value.trim().toUpperCase() : value
 }

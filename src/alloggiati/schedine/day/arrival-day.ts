@@ -84,7 +84,8 @@ const NO_END: readonly DayState[] = ['in_corso', 'sconosciuta']
 function refuseOthers (campo: string, ids: readonly number[], bookings: readonly DayBooking[]): void {
   const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
   if (others.length > 0) {
-    const messaggio = `non arrivano in quel giorno, o non sono confermate: ${others.join(', ')}`
+    const left = campo === 'appartamenti' ? ', o non sono fra quelle di «prenotazioni»' : ''
+    const messaggio = `non arrivano in quel giorno, o non sono confermate${left}: ${others.join(', ')}`
     throw new CampiNonValidi({ campo, messaggio })
   }
 }
