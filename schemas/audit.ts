@@ -67,7 +67,7 @@ export const AUDIT_ACTIONS = {
   ripristino: 'Salvataggio ripristinato'
 } as const
 export type AuditAction = keyof typeof AUDIT_ACTIONS
-export const AZIONI = Object.keys(AUDIT_ACTIONS) as AuditAction[]
+const AZIONI = Object.keys(AUDIT_ACTIONS) as AuditAction[]
 
 const EXAMPLE = {
   id: 7,

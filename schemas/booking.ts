@@ -167,7 +167,7 @@ export const BulkDeleteAnswer = Closed({ message: Type.String(), deleted: Type.A
 })
 
 /** An entry in FullCalendar's format. `end` is exclusive, like a check-out day. */
-export const CalendarEntry = Closed(
+const CalendarEntry = Closed(
   { id: Id, title: Type.String(), start: Day, end: Day, url: Type.String(), stato: Stato },
   { $id: 'VoceCalendario' }
 )

@@ -7,7 +7,7 @@ const optional = (pattern?: string, description?: string) =>
 const secret = (description: string) => optional(undefined, description)
 
 /** OCR providers whose protocols we support. */
-export const OCR_PROVIDERS = ['google-vision', 'ocr-space'] as const
+const OCR_PROVIDERS = ['google-vision', 'ocr-space'] as const
 export type OcrProviderName = (typeof OCR_PROVIDERS)[number]
 
 /**

@@ -6,7 +6,7 @@ import { STATE_NAMES } from './submission.ts'
 /* Events: what happened to which object, and when. They hold ids. Clients query the object for more. */
 
 /** Written by triggers: see section "Events" of `drizzle/migrations/0001_rules.sql`. */
-export const EVENT_TYPES = [
+const EVENT_TYPES = [
   'prenotazione.creata',
   'prenotazione.modificata',
   'prenotazione.eliminata',

@@ -4,7 +4,7 @@ import { Closed, Instant, Nullable, OneOf, Ref } from './common.ts'
 /** The outcome of a run. `interrotto`: its process has stopped or died, and the run is repeated. */
 export const JOB_OUTCOMES = ['riuscito', 'fallito', 'interrotto'] as const
 
-export const JobName = Type.String({ pattern: '^[a-z0-9-]{1,40}$', maxLength: 40, examples: ['receipts'] })
+const JobName = Type.String({ pattern: '^[a-z0-9-]{1,40}$', maxLength: 40, examples: ['receipts'] })
 
 export const JobParams = Closed({
   nome: { ...JobName, description: 'Il nome del lavoro, come lo dà GET /api/v1/jobs' }

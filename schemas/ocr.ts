@@ -3,7 +3,7 @@ import { Closed, Nullable, OneOf, Upper } from './common.ts'
 import { ImageText, JPEG_EXAMPLE } from './image.ts'
 
 /** The languages of OCR. */
-export const OCR_LANGUAGES = ['IT', 'EN', 'DE', 'FR'] as const
+const OCR_LANGUAGES = ['IT', 'EN', 'DE', 'FR'] as const
 export type OcrLanguage = (typeof OCR_LANGUAGES)[number]
 
 /** Each language adds the same processing time. */

@@ -19,12 +19,12 @@ export const IMAGE_STATES = {
 export type ImageState = keyof typeof IMAGE_STATES
 
 /** Reasons for keeping data. */
-export const HELD_STATES = [
+const HELD_STATES = [
   'finche_esiste_la_prenotazione', 'in_scadenza', 'in_attesa_di_ricevuta', 'invio_aperto', 'esito_sconosciuto',
   'senza_ricevuta', 'altro_arrivo', 'mai_inviata', 'prova_di_legge'
 ] as const satisfies (ImageState | 'finche_esiste_la_prenotazione' | 'prova_di_legge')[]
 
-export const HELD_THINGS = [
+const HELD_THINGS = [
   'prenotazione', 'ospiti', 'immagine_documento', 'scansione', 'lettera_benvenuto', 'schedine_cifrate', 'storia_invio',
   'ricevuta_polizia'
 ] as const

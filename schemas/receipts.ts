@@ -12,7 +12,7 @@ export const ReceiptQuery = Closed({
 })
 
 /** The reasons why no receipt proves a submission yet, with their texts for persons. */
-export const WAIT_REASONS = {
+const WAIT_REASONS = {
   non_ancora_emessa: 'la Polizia non ha ancora dato la ricevuta del giorno',
   ricevuta_chiesta: 'la ricevuta è stata chiesta, e il servizio non ha ancora risposto',
   servizio_non_raggiungibile: 'il servizio non risponde: si riprova da soli',

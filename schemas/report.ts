@@ -4,13 +4,13 @@ import { Closed, OneOf, Open, Text, Upper } from './common.ts'
 /* Requests that make a PDF. */
 
 /** Maximum rows of a report, else 400. */
-export const REPORT_ROWS_MAX = 20_000
+const REPORT_ROWS_MAX = 20_000
 /** Maximum bytes of a body with rows or data. */
 export const REPORT_BODY_MAX = 8 * 1024 * 1024
 /** Maximum bytes of a CSV file. */
 export const CSV_BYTES_MAX = 8 * 1024 * 1024
 /** Maximum characters of a template, as in the engine. */
-export const TEMPLATE_MAX = 64_000
+const TEMPLATE_MAX = 64_000
 
 /** The id of a template. The contract's have 16 hexadecimal digits, and others match none. */
 const templateId = Text(100, { minLength: 1, examples: ['d2577b23c4d40496'] })

@@ -2,11 +2,11 @@ import { Type, type Static, type TOptional, type TString } from '@sinclair/typeb
 import { Closed, Nullable, OneOf, fieldNames } from './common.ts'
 
 /** The contract's formats, by number and length of the lines. */
-export const MRZ_FORMATS = ['TD1', 'TD2', 'TD3'] as const
+const MRZ_FORMATS = ['TD1', 'TD2', 'TD3'] as const
 export type MrzFormat = (typeof MRZ_FORMATS)[number]
 
 /** The actual layouts: visas have the size of `TD3` and `TD2`, the old French card that of `TD2`. */
-export const MRZ_LAYOUTS = [...MRZ_FORMATS, 'MRV-A', 'MRV-B', 'FRA'] as const
+const MRZ_LAYOUTS = [...MRZ_FORMATS, 'MRV-A', 'MRV-B', 'FRA'] as const
 export type MrzLayout = (typeof MRZ_LAYOUTS)[number]
 
 export const ParseMrzBody = Closed(
@@ -75,7 +75,7 @@ const GUEST_FIELDS = {
   numero_documento: Type.String(),
   luogo_rilascio: Type.String()
 }
-export type ScannedField = keyof typeof GUEST_FIELDS
+type ScannedField = keyof typeof GUEST_FIELDS
 export const SCANNED_FIELDS = Object.keys(GUEST_FIELDS) as ScannedField[]
 export const BIRTH_PLACE_FIELDS = ['stato_nascita', 'comune_nascita', 'provincia_nascita'] as const
 

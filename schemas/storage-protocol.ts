@@ -17,7 +17,7 @@ const TOKEN = 'eyJhbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.eyJ1cmwiOiJtYXRlcmlhbGkvcGlh
 const FileName = Type.String({ maxLength: 2048, description: FILE_NAME, examples: [NAME] })
 
 /** The error codes of Supabase Storage that this server uses. */
-export const STORAGE_ERROR_CODES = [
+const STORAGE_ERROR_CODES = [
   'NoSuchBucket', 'NoSuchKey', 'InvalidKey', 'InvalidBucketName', 'InvalidRequest', 'InvalidMimeType', 'InvalidJWT',
   'InvalidSignature', 'InvalidRange', 'EntityTooLarge', 'KeyAlreadyExists', 'BucketAlreadyExists', 'ResourceNotEmpty',
   'FeatureNotEnabled', 'AccessDenied', 'SlowDown', 'InternalError'

@@ -21,7 +21,7 @@ export interface Tab {
   events: readonly BrowserEvent[]
 }
 
-export interface BrowserEvent { method: string, params: Record<string, unknown> }
+interface BrowserEvent { method: string, params: Record<string, unknown> }
 
 /** Browser preferences that block all cookies. */
 export const NO_COOKIES = { profile: { default_content_setting_values: { cookies: 2 } } }

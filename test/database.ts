@@ -21,7 +21,7 @@ export function serverAddress (url: string): { path: string } | { host: string, 
     : { host: hostname, port: Number(port || 5432) }
 }
 
-export interface TestDatabase extends Connection { url: string }
+interface TestDatabase extends Connection { url: string }
 
 /**
  * A migrated database for one test, copied from the run's template, and dropped when the test ends.

@@ -18,7 +18,7 @@ const missing = PROGRAMS.filter((program) => spawnSync(program, ['--version']).e
 export const noRadosgw = missing.length === 0 ? false : `not installed: ${missing.join(', ')}`
 
 /** Environment of a server that stores its files in the bucket. */
-export interface S3Environ extends Record<string, string> {
+interface S3Environ extends Record<string, string> {
   S3_ENDPOINT: string
   S3_BUCKET: string
   S3_REGION: string
@@ -26,7 +26,7 @@ export interface S3Environ extends Record<string, string> {
   S3_SECRET_ACCESS_KEY: string
 }
 
-export interface Radosgw {
+interface Radosgw {
   environ: S3Environ
   /** Creates another, empty bucket. */
   makeBucket (name: string): Promise<S3Environ>

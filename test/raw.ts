@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 
-export interface RawAnswer { status: number, head: string, body: string }
+interface RawAnswer { status: number, head: string, body: string }
 
 /** Listens on a free loopback port and returns it. */
 export async function listen (app: FastifyInstance): Promise<number> {

@@ -123,7 +123,7 @@ export const Location = Closed(
 )
 
 /** One of the two addresses of a change is confirmed, and the other is not yet. */
-export const EmailChangePending = Closed({ msg: Type.String(), code: Type.String() }, {
+const EmailChangePending = Closed({ msg: Type.String(), code: Type.String() }, {
   examples: [{ msg: 'Confirmation link accepted. Please proceed to confirm link sent to the other email', code: '200' }]
 })
 

@@ -9,8 +9,7 @@ export type FactorType = typeof FACTOR_TYPES[number]
 export const FACTOR_STATUSES = ['unverified', 'verified'] as const
 
 /** Assurance level of a session: one factor, or two. */
-export const ASSURANCE_LEVELS = ['aal1', 'aal2'] as const
-export type AssuranceLevel = typeof ASSURANCE_LEVELS[number]
+export type AssuranceLevel = 'aal1' | 'aal2'
 
 /** A factor in the format of Supabase Auth (`internal/models/factor.go`). */
 export const AuthFactor = Closed({

@@ -115,7 +115,7 @@ const SENT: readonly Sent[] = [
 ]
 
 /** A response header, and whether it is always present. */
-export interface SentHeader { name: ResponseHeader, always: boolean }
+interface SentHeader { name: ResponseHeader, always: boolean }
 
 /** @param status `200`, or a status class, `4XX` */
 export function sentHeaders (trait: Trait, status: string): SentHeader[] {

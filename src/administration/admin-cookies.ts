@@ -19,7 +19,7 @@ const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/
 /** Bytes of the whole header. Every cookie of this host is ours, and small. */
 const LONGEST_HEADER = 4096
 
-export interface AdminCookies {
+interface AdminCookies {
   /** A new session's cookie value, and the hash that is stored. */
   mint (): { value: string, idHash: Buffer }
   /**

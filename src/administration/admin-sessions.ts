@@ -8,13 +8,13 @@ const IDLE = sql`interval '15 minutes'`
 const LONGEST = sql`interval '8 hours'`
 
 /** A session of the pages. It depends on the principal that it was granted to. */
-export interface AdminSession {
+interface AdminSession {
   /** `session:<id>`, `key:<id>`, or the id of a principal that has neither. */
   principal: string
   userId: string | null
 }
 
-export interface GrantedSession extends AdminSession { expires_at: Date }
+interface GrantedSession extends AdminSession { expires_at: Date }
 
 /** Begins a session for the caller and deletes expired ones. */
 export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Principal): Promise<GrantedSession> {

@@ -15,10 +15,10 @@ export type BeforeDelete = (tx: Transaction, ids: readonly number[]) => Promise<
  */
 export type GuestsRemoved = (tx: Transaction, booking: number, removed: readonly number[]) => Promise<void>
 
-export interface BookingHooks { beforeDelete: BeforeDelete, guestsRemoved: GuestsRemoved }
+interface BookingHooks { beforeDelete: BeforeDelete, guestsRemoved: GuestsRemoved }
 
 /** The registered hooks, in the order in which they were added. */
-export type BookingHooksList = { readonly [Name in keyof BookingHooks]: readonly BookingHooks[Name][] }
+type BookingHooksList = { readonly [Name in keyof BookingHooks]: readonly BookingHooks[Name][] }
 
 declare module 'fastify' {
   interface FastifyInstance {

@@ -13,10 +13,10 @@ import { leftOutFaults } from './guest-days.ts'
 import { changedStay, newStay, type Stay } from './stay.ts'
 
 /** A booking and its current version number, which is its ETag. */
-export interface Versioned { booking: Booking, versione: number }
+interface Versioned { booking: Booking, versione: number }
 
 /** The personal-data report before the deletion and after it. */
-export interface Erasure<Told> { existed: boolean, before: Told, after: Told }
+interface Erasure<Told> { existed: boolean, before: Told, after: Told }
 
 /** The versions that a change accepts; undefined accepts any. */
 type Expected = ReadonlySet<number> | undefined

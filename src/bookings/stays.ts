@@ -71,7 +71,7 @@ export async function bookingExists (db: Executor, id: number): Promise<boolean>
  * @param lock keeps other transactions from changing, deleting or locking the booking until this one ends
  * @throws PrenotazioneNonTrovata
  */
-export async function placesFor (db: Executor, id: number, { lock = false } = {}): Promise<number> {
+async function placesFor (db: Executor, id: number, { lock = false } = {}): Promise<number> {
   const query = db.select({ places: t.numero_ospiti }).from(t).where(eq(t.id, id))
   const [found] = await (lock ? query.for('update').prepare('places_locked') : query.prepare('places')).execute()
   if (!found) throw new PrenotazioneNonTrovata()

@@ -8,7 +8,7 @@ import { refusal, type Answer, type Request } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The server whose environment this is. */
-export interface ServerEnvironment {
+interface ServerEnvironment {
   config: Config
   /** The service key, with all rights, that the server derives itself. An external provider does not accept it. */
   ownServiceKey: string

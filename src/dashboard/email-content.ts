@@ -2,7 +2,7 @@ import type { HtmlToTextOptions } from 'html-to-text'
 import type { IOptions } from 'sanitize-html'
 
 /** A mail's body as safe HTML, and as plain text. */
-export interface EmailContent { html: string, text: string }
+interface EmailContent { html: string, text: string }
 
 /** Far more than any mail has. The libraries take quadratic time in either. */
 const DEPTH_MAX = 100

@@ -6,7 +6,7 @@ import { writeAtomically } from '#src/lib/write-atomically.ts'
 import type { Executor } from './connect.ts'
 
 /** A table whose rows are numbered from 1 without gaps, each chained to the one before by hash. */
-export type Chain = AnyPgTable & {
+type Chain = AnyPgTable & {
   id: AnyPgColumn<{ data: number, notNull: true }>
   hash: AnyPgColumn<{ data: Buffer, notNull: true }>
 }

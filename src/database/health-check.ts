@@ -9,7 +9,7 @@ const REST = 4
 /** Timeout in seconds. Statements may take longer, because the check has its own idle connection. */
 const PATIENCE = 8
 
-export interface HealthCheck {
+interface HealthCheck {
   /** Checks now, with a timeout of at most so many seconds. */
   hurry (seconds: number): void
   stop (): Promise<void>

@@ -11,7 +11,7 @@ const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
 const UNANSWERED_MAX = 1000
 
 /** Handlers of a subscriber by kind of change. They get the id of the changed row. */
-export type NotificationHandlers = Readonly<Record<string, (id: string) => void>>
+type NotificationHandlers = Readonly<Record<string, (id: string) => void>>
 
 /** Receives changes by this process, other processes and the database. */
 export interface NotificationListener {
@@ -40,7 +40,7 @@ declare module 'fastify' {
 /** A sync request to all listening processes. `expected` is known a little later. */
 interface SyncRound { answered: Set<string>, expected: number, done: () => void }
 
-export interface NotificationsOptions {
+interface NotificationsOptions {
   /** Timeout for processes that do not answer, in milliseconds. */
   listenersMs?: number | undefined
 }

@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-export interface DatabaseOptions {
+interface DatabaseOptions {
   config: Config
   /** Aborts a start that waits for the embedded cluster. */
   signal?: AbortSignal | undefined

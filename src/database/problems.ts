@@ -1,7 +1,7 @@
 import postgres from 'postgres'
 import { SpazioEsaurito } from '#src/lib/errors.ts'
 
-export interface DatabaseProblem { status: number, codice: string, error: string }
+interface DatabaseProblem { status: number, codice: string, error: string }
 
 const UNAVAILABLE: DatabaseProblem = {
   status: 503,

@@ -43,7 +43,7 @@ export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'> & {
 }
 
 /** A page of events, whether more events pass the filters, and the position that the query reached. */
-export interface EventPage { events: Event[], hasMore: boolean, reached: Reached }
+interface EventPage { events: Event[], hasMore: boolean, reached: Reached }
 
 /** The columns of an event, for pages and deliveries. */
 export const eventColumns = {

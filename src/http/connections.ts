@@ -14,7 +14,7 @@ const MOST_UNANSWERED = 8
 /** Several plugins and Node's streams listen for the end of a response. Node's default limit of ten would warn. */
 const MOST_LISTENERS = 20
 
-export interface ConnectionsOptions {
+interface ConnectionsOptions {
   config: Config
   /** Limit of open file descriptors of the process. Without it connections are not limited. */
   descriptors?: number | undefined

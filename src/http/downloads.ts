@@ -10,7 +10,7 @@ import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
 
-export const IntervalloNonValido = createError(
+const IntervalloNonValido = createError(
   'INTERVALLO_NON_VALIDO',
   'L’intervallo di byte chiesto è oltre la fine del file',
   416
@@ -29,7 +29,7 @@ const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'im
 const POLICY = "default-src 'none';frame-ancestors 'none';sandbox"
 const PDF_POLICY = "default-src 'none';frame-ancestors 'none';style-src 'unsafe-inline';object-src 'self'"
 
-export interface SendOptions {
+interface SendOptions {
   /** Send as attachment under this name, or under the object's own name when `''`. */
   download?: string | undefined
   /** The URL itself grants access, also to pages of other origins. */

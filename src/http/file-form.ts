@@ -5,7 +5,7 @@ import createError from '@fastify/error'
 import { CampiNonValidi, CorpoNonUtf8 } from '#src/lib/errors.ts'
 import { ContenutoTroppoGrande } from '#src/services/files/errors.ts'
 
-export const ServeMultipart = createError(
+const ServeMultipart = createError(
   'TIPO_NON_SUPPORTATO',
   'Content-Type non supportato: serve multipart/form-data',
   415

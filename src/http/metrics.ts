@@ -7,7 +7,7 @@ import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { CLIENT_DISCONNECTED } from './client-disconnects.ts'
 
 /** A gauge that is read on each scrape: one value, or one for each value of a label. */
-export interface GaugeSource {
+interface GaugeSource {
   /** Without the prefix `locanda_`. */
   name: string
   help: string

@@ -36,7 +36,7 @@ const MOST_CALLERS = 50_000
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
-export interface RateLimitsOptions {
+interface RateLimitsOptions {
   config: Config
   /** Timeout of Redis commands and connections, in milliseconds. */
   redisAnswerMs?: number | undefined

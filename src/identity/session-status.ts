@@ -46,7 +46,7 @@ export const METHODS: Readonly<Record<FactorType, string>> = {
 export const PASSKEY = 'passkey'
 
 /** Whether a method of `amr` is a second factor. External providers add methods of their own. */
-export function isSecondFactor (method: string): boolean {
+function isSecondFactor (method: string): boolean {
   return method === METHODS.totp || method.startsWith('mfa/')
 }
 

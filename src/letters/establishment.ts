@@ -6,7 +6,7 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 import { StrutturaCambiata } from './errors.ts'
 
 /** The establishment's data. A missing fact is null. */
-export type EstablishmentFields = Required<Omit<EstablishmentUpdate, 'logo' | 'updated_at'>>
+type EstablishmentFields = Required<Omit<EstablishmentUpdate, 'logo' | 'updated_at'>>
 
 /** The same with its version, which is 0 before the first change. */
 export interface StoredEstablishment { fields: EstablishmentFields, versione: number, updated_at: Date | null }

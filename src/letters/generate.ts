@@ -15,7 +15,7 @@ const BYTES_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'pdf' | 'files'>
 interface Parts { clock: Clock, establishments: Establishments }
-export interface MadeLetter { letter: StoredLetter, pdf: Pdf }
+interface MadeLetter { letter: StoredLetter, pdf: Pdf }
 
 /**
  * Creates and stores the letter of a booking. When several requests run at once, even in other processes, one succeeds.

@@ -9,7 +9,7 @@ export interface ConcurrencyLimits { total: number, perCaller: number }
  * Takes one or more turns for a caller. The returned function gives them back, and may be called twice.
  * @throws ServizioOccupato
  */
-export type AcquireSlot = (caller: string, count?: number) => () => void
+type AcquireSlot = (caller: string, count?: number) => () => void
 
 /** Limits concurrent turns in total and per caller. Excess calls are rejected, not queued. */
 export function limitConcurrency ({ total, perCaller }: ConcurrencyLimits): AcquireSlot {
@@ -43,7 +43,7 @@ export function limitConcurrencyByCaller (limits: ConcurrencyLimits): (caller: C
 }
 
 /** A semaphore. Excess takers wait, first come, first served. */
-export interface Semaphore {
+interface Semaphore {
   /** Resolves with a function that releases the slot. @throws the signal's reason when it aborts */
   take (signal: AbortSignal): Promise<() => void>
   count (): { taken: number, waiting: number }

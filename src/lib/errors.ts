@@ -6,7 +6,7 @@ import { isDay } from './time.ts'
  * Catalogue of the errors that the API returns deliberately, each with a stable code, an Italian text and a status.
  * Handlers throw them, and `http/errors.ts` renders them.
  */
-export const RichiestaNonValida = createError('RICHIESTA_NON_VALIDA', 'Richiesta non valida: %s', 400)
+const RichiestaNonValida = createError('RICHIESTA_NON_VALIDA', 'Richiesta non valida: %s', 400)
 export const NonAutenticato = createError('NON_AUTENTICATO', 'Autenticazione mancante o non valida', 401)
 export const NonAutorizzato = createError('NON_AUTORIZZATO', 'Permessi insufficienti', 403)
 export const AmbitoInsufficiente = createError('AMBITO_INSUFFICIENTE', 'Questa chiave non è abilitata a «%s»', 403)

@@ -57,7 +57,7 @@ export function versionOf (described: string): string | undefined {
 }
 
 /** The text if it is a commit hash, else an empty string. */
-export function commitOf (text: string): string {
+function commitOf (text: string): string {
   return COMMIT.test(text.trim()) ? text.trim() : ''
 }
 

@@ -8,7 +8,7 @@ import type { ReportRequest } from './templates/report-data.ts'
  * The data of a template: an object, or a JSON body with a `data` field that only the worker parses. One long string
  * crosses to a thread faster than a thousand objects.
  */
-export type TemplateData = { data: Record<string, unknown> } | { body: string }
+type TemplateData = { data: Record<string, unknown> } | { body: string }
 
 /** The rows of a report: objects, a JSON body with a `rows` field, or a CSV file. */
 export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: CsvFile }

@@ -29,7 +29,7 @@ export interface Pdf {
 }
 
 /** Makes PDFs, and keeps the records of stored ones. */
-export interface Pdfs {
+interface Pdfs {
   /**
    * Makes a PDF off the event loop, with the configured engine.
    * @throws ModelloNonValido (400) for an error in the template or the data

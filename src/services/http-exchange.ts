@@ -17,7 +17,7 @@ export interface ExchangeRequest {
 export interface Exchanged { status: number, headers: Headers, bytes: Buffer }
 
 /** Why the response is missing or incomplete. After `refused` the service did nothing. Otherwise that is unknown. */
-export type ExchangeFault = 'refused' | 'unreachable' | 'too-late' | 'too-large'
+type ExchangeFault = 'refused' | 'unreachable' | 'too-late' | 'too-large'
 
 export class ExchangeError extends Error {
   readonly fault: ExchangeFault

@@ -13,7 +13,7 @@ const JSONS = new Set([114, 3802])
  * Converts PostgreSQL's text of a value to JSON without loss: only numbers that fit a double become numbers, `json`
  * keeps its own digits, and every other type stays text.
  */
-export function toJson (type: number, text: string): string {
+function toJson (type: number, text: string): string {
   if (type === BOOL) return text === 't' ? 'true' : 'false'
   return JSONS.has(type) || (NUMBERS.has(type) && /^-?\d/.test(text)) ? text : JSON.stringify(text)
 }

@@ -4,7 +4,7 @@ import { performance } from 'node:perf_hooks'
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 
 /** A contestant returns its milliseconds, or nothing to be timed from outside. */
-export type Contestant = () => number | undefined | void | Promise<number | undefined | void>
+type Contestant = () => number | undefined | void | Promise<number | undefined | void>
 
 /** Results over all rounds: median, lowest and highest ratio, and the median milliseconds of both sides. */
 export interface Measured { name: string, ratio: number, lowest: number, highest: number, ours: number, peer: number }

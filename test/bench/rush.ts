@@ -13,7 +13,7 @@ import { under, type BenchResult } from './harness.ts'
 import { API_KEY, startLocanda, temporaryFolder, type Running } from './process.ts'
 
 /** Number of simultaneous bookings of two guests, and duration of a police call. */
-export interface Rush { bookings: number, callMs: number }
+interface Rush { bookings: number, callMs: number }
 
 /** The evening of a large establishment, with one second per police call. Takes minutes. */
 export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }

@@ -8,7 +8,7 @@ import { freePort } from '#test/free-port.ts'
 const INSTALLED = '/usr/lib/postgresql'
 
 /** A cluster of the system's PostgreSQL, with its tools. */
-export interface SystemPostgres { url: string, tool (name: string): string, stop (): void }
+interface SystemPostgres { url: string, tool (name: string): string, stop (): void }
 
 /** Starts a cluster, or returns why there is none. */
 export async function startSystemPostgres (): Promise<SystemPostgres | string> {

@@ -7,7 +7,7 @@ export const EMAIL = 'anna@example.org'
 /** Creates a person who can sign in with `PASSWORD`. */
 export const account = (server: TestApp) => createPerson(server, EMAIL, { password: PASSWORD })
 
-export interface KeyRow { id: string, name: string, scopes: string[], days: number, revoked: boolean }
+interface KeyRow { id: string, name: string, scopes: string[], days: number, revoked: boolean }
 
 /** The server's keys, in order of creation. */
 export async function keysOf ({ app }: TestApp): Promise<KeyRow[]> {

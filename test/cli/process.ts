@@ -13,7 +13,7 @@ import { COMPILE_CACHE } from '#test/setup/processes.ts'
 
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 
-export interface Ended { code: number | null, stdout: string, stderr: string }
+interface Ended { code: number | null, stdout: string, stderr: string }
 
 export interface Setting {
   env?: Record<string, string>

@@ -22,7 +22,7 @@ import { LOAD_FAST } from '#test/setup/processes.ts'
 import { crashableCluster } from './cluster.ts'
 import { seededRandom } from './seeded-random.ts'
 
-export interface FilesResult {
+interface FilesResult {
   kills: number
   /** Number of files at the end. */
   files: number

@@ -9,7 +9,7 @@ const STEPS: readonly Step[] = [
 const LIFE_MS = { instant: 1000, step: 3000 }
 
 /** How a server dies: at a step, or at a random time. With `postgres` it kills the postmaster at that step first. */
-export interface KillPlan { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
+interface KillPlan { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
 
 /** Plans two kills at steps, in turn, then one at a random time, and so on. */
 export function killPlans (random: SeededRandom): (postgres: boolean) => KillPlan {

@@ -15,7 +15,7 @@ import { misbehavingPolice } from './police.ts'
 import { killPlans, restartedServer, type RestartedServer } from './restarted-server.ts'
 import { seededRandom } from './seeded-random.ts'
 
-export interface Plan {
+interface Plan {
   /** Number of kills of servers, and of PostgreSQL. */
   kills: number
   pgKills: number

@@ -7,7 +7,7 @@ import { judge, type Answer, type Judge } from './judge.ts'
 import { requests, type FuzzedRequest } from './requests.ts'
 import { KINDS, type Kind } from './values.ts'
 
-export interface FuzzResult {
+interface FuzzResult {
   requests: number
   /** Number of responses with 2xx or 3xx, by kind. */
   accepted: Record<Kind, number>

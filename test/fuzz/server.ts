@@ -12,7 +12,7 @@ import { startServer } from '#test/running-server.ts'
 import { startSmtp } from '#test/smtp.ts'
 
 /** A server process with all features enabled. */
-export interface FuzzServer {
+interface FuzzServer {
   address: string
   apiKey: string
   serviceKey: string

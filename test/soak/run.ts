@@ -24,7 +24,7 @@ import { takeSamples, type Sample } from './sampler.ts'
 import { startSurroundings, type Surroundings } from './surroundings.ts'
 
 /** The data and the results of a run. */
-export interface SoakResult {
+interface SoakResult {
   samples: Sample[]
   disturbances: readonly Disturbance[]
   responses: Answers

@@ -1,5 +1,5 @@
 /** An attempt to leave the SQL role: the statement, and the SQLSTATE or status that it must end with. */
-export interface Attack { sql: string, ends: string }
+interface Attack { sql: string, ends: string }
 
 /** `200`: it may run, and must change nothing that is protected. */
 const attacks = (ends: string, ...statements: string[]): Attack[] =>

@@ -4,7 +4,7 @@ import { build, type TestApp } from '#test/helper.ts'
 
 export const PASSWORD = 'una-password-per-le-prove'
 
-export interface ConsoleApp extends TestApp {
+interface ConsoleApp extends TestApp {
   /** Runs a statement as an administrator, with the right password. */
   run (sql: string, password?: string, name?: string): Promise<LightMyRequestResponse>
 }

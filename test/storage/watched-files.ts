@@ -9,7 +9,7 @@ const found = spawnSync('strace', ['-o', '/dev/null', '-e', 'trace=%file', 'true
 export const noStrace = found.status === 0 ? false : 'strace is not installed, or may not trace'
 
 /** A system call that names a file, and whether it succeeded. */
-export interface FileCall { paths: string[], text: string, succeeded: boolean }
+interface FileCall { paths: string[], text: string, succeeded: boolean }
 
 /**
  * Traces every system call by which a process, in any of its threads, names a file.

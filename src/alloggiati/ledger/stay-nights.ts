@@ -30,7 +30,7 @@ type Counted = (row: SentRow) => boolean
 export interface Arrivals { day: Day, guests: number, count (isCounted: Counted): number }
 
 /** The nights that a row declares. */
-export type Declared = Pick<SentRow, 'data_arrivo' | 'permanenza'>
+type Declared = Pick<SentRow, 'data_arrivo' | 'permanenza'>
 
 export function endOf ({ data_arrivo, permanenza }: Declared): Day {
   return addDays(data_arrivo, permanenza)
@@ -127,7 +127,7 @@ function declaredBefore ({ guests }: Places, rows: readonly SentRow[]): number {
 }
 
 /** The nights of a guest to send next: from the day that the record names as arrival. */
-export interface Period { from: Day, nights: number }
+interface Period { from: Day, nights: number }
 
 /**
  * Finds the next period of each saved guest. `from` is the first undeclared night that the service still accepts.

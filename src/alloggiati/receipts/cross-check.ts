@@ -43,7 +43,7 @@ function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay
 }
 
 /** A comparison, and the reason why the receipt of an account's day is not stored. */
-export interface CrossCheck extends Comparison { reasonFor (account: string, day: Day): WaitReason }
+interface CrossCheck extends Comparison { reasonFor (account: string, day: Day): WaitReason }
 
 /** The cursor of a batch: its last booking by arrival. */
 type Position = Pick<Stay, 'check_in' | 'id'>

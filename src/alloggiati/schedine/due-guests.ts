@@ -7,7 +7,7 @@ import { arrivalWindowOpen } from '../deadlines.ts'
 import { declaredPlaces, nextPeriods, type ComparedStay } from '../ledger/stay-nights.ts'
 
 /** Guests of a booking whose records name the same arrival day, by place in the booking, with the nights of each. */
-export interface DueGuests { day: Day, places: number[], nights: number[] }
+interface DueGuests { day: Day, places: number[], nights: number[] }
 
 /** The guests who arrive on a day, or arrive again because their nights before it are declared. */
 export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests {

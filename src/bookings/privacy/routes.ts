@@ -53,7 +53,7 @@ export function archive (files: readonly ExportFile[]): Readable {
 }
 
 /** The bookings area's own part of the report: the booking and its guests. */
-export const bookingReport: PersonalDataReport = {
+const bookingReport: PersonalDataReport = {
   async describe (db, id) {
     const found = await read(db, id)
     if (!found) return []

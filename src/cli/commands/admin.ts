@@ -6,8 +6,8 @@ import { callLocalServer, serverEnvironment } from '../local-server.ts'
 import { expectBody, fieldsOf, type Answer } from '../server-call.ts'
 import { newSecret } from '../terminal.ts'
 
-export interface AdminOptions { email: string, genera?: boolean }
-export interface ResetOptions extends AdminOptions { rimuoviSecondoFattore?: boolean }
+interface AdminOptions { email: string, genera?: boolean }
+interface ResetOptions extends AdminOptions { rimuoviSecondoFattore?: boolean }
 
 const USERS = '/auth/v1/admin/users'
 const PER_PAGE = 1000

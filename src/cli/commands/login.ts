@@ -6,7 +6,7 @@ import { givenKey, mintKey } from '../sign-in.ts'
 import { isKey, keyFile, writeKey, type StoredKey } from '../stored-key.ts'
 import { dayOf } from '../output.ts'
 
-export interface LoginOptions { email?: string, chiave?: boolean }
+interface LoginOptions { email?: string, chiave?: boolean }
 
 /** Signs in, or takes a key of the user's, and stores the key. The key that it replaces is revoked. */
 export async function login (context: Context, { email, chiave = false }: LoginOptions): Promise<Exit> {
@@ -47,7 +47,7 @@ export async function logout (context: Context): Promise<Exit> {
   return EXIT.ok
 }
 
-export interface KeyOptions { email?: string, giorni?: number, scope?: readonly string[] }
+interface KeyOptions { email?: string, giorni?: number, scope?: readonly string[] }
 
 /** Creates another key, for another program. It is shown once and not stored. */
 export async function key (context: Context, { email, giorni: days, scope: scopes }: KeyOptions): Promise<Exit> {

@@ -7,7 +7,7 @@ import { card, moment } from '../output.ts'
 
 const PATH = '/api/settings/maintenance'
 
-export interface BeginOptions { messaggio?: string, consenti?: MaintenanceChange['allow'] }
+interface BeginOptions { messaggio?: string, consenti?: MaintenanceChange['allow'] }
 
 /** Shows whether the service is under maintenance. */
 export async function showMaintenance (context: Context): Promise<Exit> {

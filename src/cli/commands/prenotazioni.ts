@@ -5,7 +5,7 @@ import { EXIT, type Exit } from '../errors.ts'
 import { expectBody } from '../server-call.ts'
 import { card, moment, table, type Column } from '../output.ts'
 
-export interface ListOptions { q?: string, da?: string, a?: string, limit?: number, sort?: string }
+interface ListOptions { q?: string, da?: string, a?: string, limit?: number, sort?: string }
 
 /** One page unless more are requested: without a limit the server would send all bookings. */
 const DEFAULT_LIMIT = 100

@@ -39,14 +39,14 @@ const SOCKET_PORT = 5432
 /** Maximum bytes of a socket path on every Unix (`sun_path` has 104 on BSD and macOS, 108 on Linux). */
 const PATH_LIMIT = 103
 
-export interface EmbeddedCluster {
+interface EmbeddedCluster {
   /** As a `DATABASE_URL`, for the driver. */
   url: string
   /** Stops the cluster if this process owns it. */
   stop (): Promise<void>
 }
 
-export interface EmbeddedOptions {
+interface EmbeddedOptions {
   /** The cluster is in its subfolder `postgres`. */
   dataDir: string
   log: Log

@@ -19,7 +19,7 @@ const DNS = { timeout: 2000, tries: 1 }
 export type Resolve = (name: string) => Promise<string[]>
 
 /** The URL or one of its IP addresses is not allowed as a receiver. */
-export class ForbiddenReceiver extends Error {
+class ForbiddenReceiver extends Error {
   readonly code = 'INDIRIZZO_VIETATO'
 }
 

@@ -3,7 +3,7 @@ import { forgotten_answers as forgotten, idempotency_keys as keys } from '#drizz
 import type { Database, Transaction } from '#src/database/connect.ts'
 
 /** Selects the stored responses about deleted resources. */
-export interface ResponsesAbout {
+interface ResponsesAbout {
   /** Paths of the deleted resources, as in their `location` header. */
   locations?: readonly string[]
   /** A PostgreSQL regular expression for the response body. Its group captures the name of a resource. */

@@ -12,12 +12,12 @@ import type { FindValidationErrors } from '../validation-errors.ts'
 import { releasedKeys } from './released-keys.ts'
 import { eraseResponses, eraseLateResponses, type EraseResponses } from './erased-responses.ts'
 
-export const ChiaveRiusata = createError(
+const ChiaveRiusata = createError(
   'IDEMPOTENCY_KEY_RIUSATA',
   'Idempotency-Key già usata con una richiesta diversa',
   422
 )
-export const ChiaveInCorso = createError(
+const ChiaveInCorso = createError(
   'IDEMPOTENCY_KEY_IN_CORSO',
   'Una richiesta con la stessa Idempotency-Key è ancora in corso o è rimasta interrotta',
   409

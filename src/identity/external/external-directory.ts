@@ -23,7 +23,7 @@ import type { ExternalSettings } from './external-settings.ts'
 import { ENDED_CODES, type TokenLookup, type UserLookup } from './user-lookup.ts'
 import { readUser, readUsers } from './read-users.ts'
 
-export interface ExternalDirectoryParts {
+interface ExternalDirectoryParts {
   settings: ExternalSettings
   client: IdpClient
   tokens: TokenLookup

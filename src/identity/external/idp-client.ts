@@ -13,7 +13,7 @@ export interface IdpResponse {
 
 export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
-export interface IdpClientOptions {
+interface IdpClientOptions {
   settings: Pick<ExternalSettings, 'base' | 'anonKey'>
   log: { warn (fields: { motivo: string, operazione: string }, message: string): void }
   fetch?: typeof globalThis.fetch

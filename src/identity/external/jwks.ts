@@ -6,7 +6,7 @@ import { parseJson, readBody, reasonOf, UnusableResponse } from '../response-bod
 import { externalSettings } from './external-settings.ts'
 
 /** A public key that verifies access tokens, and the only algorithm it may be used with. */
-export interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
+interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
 
 export interface JwksOptions {
   url: string

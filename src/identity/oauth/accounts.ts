@@ -14,7 +14,7 @@ import { recordOf } from '../audit-record.ts'
 import { missingEmail, unverifiedEmail } from './errors.ts'
 import type { Profile } from './profile.ts'
 
-export interface AccountMatch {
+interface AccountMatch {
   user: UserRow
   how: 'known' | 'linked' | 'created'
   /** Earlier access to the account was revoked. After the commit the caller awaits `waitForListeners`. */

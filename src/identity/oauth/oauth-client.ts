@@ -5,7 +5,7 @@ import type { ProviderTokens } from './flow-secrets.ts'
 /**
  * The values that bind a callback to its flow: the provider returns `state` and `nonce`, `verifier` is the PKCE secret.
  */
-export interface FlowChecks { state: string, nonce: string, verifier: string }
+interface FlowChecks { state: string, nonce: string, verifier: string }
 
 export interface AuthorizationExtras {
   scopes?: string

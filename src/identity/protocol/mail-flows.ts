@@ -51,7 +51,7 @@ export interface IssuedLink extends TokenSecrets {
   url: string
 }
 
-export interface MailRequest {
+interface MailRequest {
   request: FastifyRequest
   reply: FastifyReply
   kind: SentKind

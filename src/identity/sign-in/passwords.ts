@@ -22,9 +22,9 @@ export interface Passwords {
 }
 
 /** `later`: for work that a stranger can cause without an account. Sign-ins have precedence, and their own queue. */
-export type Turn = 'first' | 'later'
+type Turn = 'first' | 'later'
 
-export interface PasswordLimits {
+interface PasswordLimits {
   atOnce?: number
   waiting?: Readonly<Record<Turn, number>>
   /** Whether any account's hash takes a different time to verify than ours. */
@@ -32,7 +32,7 @@ export interface PasswordLimits {
 }
 
 /** `characters`: control characters or lone surrogates, which clients encode differently. */
-export type PasswordProblem = 'length' | 'characters' | 'pwned'
+type PasswordProblem = 'length' | 'characters' | 'pwned'
 
 const MIN_LENGTH = 8
 const MAX_LENGTH = 128

@@ -88,7 +88,7 @@ export async function findSignedIn (db: Executor, sessionId: string): Promise<Si
   return user && { user, session }
 }
 
-export type SessionScope = 'global' | 'local' | 'others'
+type SessionScope = 'global' | 'local' | 'others'
 
 /**
  * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns their number.

@@ -14,7 +14,7 @@ export interface VerifiedToken {
   expiresAt: number
 }
 
-export interface BearerChecks<V extends VerifiedToken> {
+interface BearerChecks<V extends VerifiedToken> {
   verify (token: string): Promise<V | Identified>
   isStillValid (verified: V): boolean
   /** The status of the token's session; synchronous when it is cached. */

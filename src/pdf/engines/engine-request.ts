@@ -12,7 +12,7 @@ const PAUSE_SECONDS = 0.5
 /** Maximum size of a response. */
 const BYTES_MAX = 64 * 1024 * 1024
 
-export interface EngineRequest extends Omit<ExchangeRequest,
+interface EngineRequest extends Omit<ExchangeRequest,
   'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
 
 /**

@@ -36,7 +36,7 @@ function templateError (err: unknown): TemplateError {
 }
 
 /** An expanded template with its source map. */
-export interface Expanded {
+interface Expanded {
   text: string
   /** The template position that produced the character at `offset`. */
   placeOf (offset: number): Place

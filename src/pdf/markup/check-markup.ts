@@ -18,7 +18,7 @@ const HEADINGS: Record<string, { scale: number, lineHeight: number }> = {
 }
 
 /** An element with parsed attributes, valid at its position. */
-export interface CheckedElement<N extends ElementName> {
+interface CheckedElement<N extends ElementName> {
   name: N
   values: Values<N>
   style: Style

@@ -16,7 +16,7 @@ export interface Column extends ColumnDescription {
 }
 
 /** A line of a table: a row, or the subtotal of the group above it. */
-export interface TableLine { cells: string[], isTotal: boolean }
+interface TableLine { cells: string[], isTotal: boolean }
 
 /** A table with formatted cells, fitted to the document's fonts. */
 export interface PreparedTable { columns: Column[], rows: TableLine[], totals: string[] | undefined, fontSize: number }

@@ -17,7 +17,7 @@ export function groupBy (rows: readonly Value[], field: string): Group[] {
 }
 
 /** The group name of a row, '' when it has none. */
-export function groupName (row: Value, field: string): string {
+function groupName (row: Value, field: string): string {
   const value = isRow(row) ? valueAt(row, field) : undefined
   return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : ''
 }

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 const { resolve } = createRequire(import.meta.url)
 
 export type Weight = 400 | 600 | 700
-export interface FontFile { weight: Weight, italic: boolean, path: string }
+interface FontFile { weight: Weight, italic: boolean, path: string }
 
 /** A font family, and the scripts for which it is a fallback. */
 export interface Family { name: string, script?: RegExp, files: FontFile[] }

@@ -18,7 +18,7 @@ const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
 const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
 
 /** The parsed fields that make a guest. `X` as gender and 00 in the birth date mean that the document does not say. */
-export interface GuestDocument extends Pick<
+interface GuestDocument extends Pick<
   ParsedMrz, 'name' | 'surname' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
 > { gender: ParsedMrz['gender'] | 'X' }
 

@@ -3,7 +3,7 @@ import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { layoutOf, LAYOUTS, type Layout } from './layouts.ts'
 
-export interface CheckedLines { layout: Layout, lines: readonly string[] }
+interface CheckedLines { layout: Layout, lines: readonly string[] }
 
 /**
  * Validates lines. Lower case becomes upper case, and surrounding blanks are removed.

@@ -3,10 +3,10 @@ import type { Gray } from '../mrz/reader/gray.ts'
 import { readNetwork, type Network } from '../mrz/reader/network.ts'
 import { readPicture } from '../mrz/reader/read-picture.ts'
 
-export interface FindZonePayload { picture: Gray, today: Day }
+interface FindZonePayload { picture: Gray, today: Day }
 
 /** The lines of a zone, and the clockwise quarter turns that make the image upright. */
-export interface FoundZone { lines: string[], quarters: 0 | 1 | 2 | 3 }
+interface FoundZone { lines: string[], quarters: 0 | 1 | 2 | 3 }
 
 /** Loaded once per thread, at its first image. */
 let network: Network | undefined

@@ -13,7 +13,7 @@ const ZONE_DEADLINE_MS = 20_000
 /** Concurrency limit: images being read or waiting, in total and per caller. */
 const CONCURRENCY = { total: 24, perCaller: 12 }
 
-export interface TextOptions {
+interface TextOptions {
   languages: readonly OcrLanguage[]
   /** Clockwise quarter turns that make the image upright. */
   quarters: 0 | 1 | 2 | 3

@@ -26,7 +26,7 @@ const columns = {
 
 type Filters = Omit<AuditQuery, 'limit' | 'cursor' | 'conteggio'>
 
-export interface AuditPage { data: AuditEvent[], next: Position | undefined }
+interface AuditPage { data: AuditEvent[], next: Position | undefined }
 
 /** Returns one page of the log, newest first, and the cursor position of the next. */
 export async function auditPage (db: Executor, filters: Filters, limit: number, cursor?: string): Promise<AuditPage> {

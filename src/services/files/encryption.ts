@@ -23,7 +23,7 @@ const CIPHER = 'aes-256-gcm'
 export class ChangedFileError extends Error {}
 
 /** Number of chunks. The last may be full. Empty content has one empty chunk. */
-export function chunksOf (size: number): number {
+function chunksOf (size: number): number {
   return Math.max(1, Math.ceil(size / CHUNK_BYTES))
 }
 

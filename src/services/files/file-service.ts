@@ -10,7 +10,7 @@ export type { ByteRange }
 export type StoredFile = typeof objects.$inferSelect
 
 /** The properties of a file to store. */
-export interface NewFile {
+interface NewFile {
   bucket: string
   name: string
   contentType: string
@@ -27,7 +27,7 @@ export type WrittenFile = Omit<StoredFile, 'created_at' | 'updated_at'>
 export interface Place { bucket: string, name: string }
 
 /** How files are discarded. */
-export interface Discarding {
+interface Discarding {
   /** New files take the names in the same transaction. */
   isReplaced: boolean
 }

@@ -10,7 +10,7 @@ const IV_BYTES = 12
 const CIPHER = 'aes-256-gcm'
 
 /** Associated data of a wrapped key. It cannot be used for another file, owner or bucket. */
-export type Binding = Pick<StoredFile, 'bucket' | 'id' | 'owner'>
+type Binding = Pick<StoredFile, 'bucket' | 'id' | 'owner'>
 
 /** A wrapped key that belongs to another file or was altered. */
 export class WrongKeyError extends Error {}
@@ -47,7 +47,7 @@ function bound ({ bucket, id, owner }: Binding): Buffer {
 }
 
 /** A generation of the wrapping key. */
-export interface Generation { id: number, key: Buffer }
+interface Generation { id: number, key: Buffer }
 
 export interface Generations {
   newest (executor: Executor): Promise<Generation>

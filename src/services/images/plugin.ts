@@ -27,11 +27,11 @@ export interface Image {
   extension: ImageExtension
 }
 
-export interface MakeOptions extends Pick<RunOptions, 'caller' | 'signal'> {
+interface MakeOptions extends Pick<RunOptions, 'caller' | 'signal'> {
   /** The image's field, for the error. */
   campo: string
 }
-export interface ReencodeOptions extends MakeOptions, Pick<Picture, 'sideMax'> {}
+interface ReencodeOptions extends MakeOptions, Pick<Picture, 'sideMax'> {}
 
 export interface Images {
   /**

@@ -11,7 +11,7 @@ import { waitAtMost } from '#src/lib/wait-at-most.ts'
 export const LEASE = sql`now() + interval '2 minutes'`
 
 /** Seconds between attempts. The delay doubles after each failure. */
-export interface Delays { first: number, longest: number }
+interface Delays { first: number, longest: number }
 
 const DELAYS: Delays = { first: 60, longest: 3600 }
 

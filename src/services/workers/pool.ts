@@ -43,7 +43,7 @@ export interface PoolOptions {
   idleMs: number
 }
 
-export interface WorkerPool extends Workers {
+interface WorkerPool extends Workers {
   /** Number of tasks now. */
   count (): { running: number, waiting: number }
   /** Ends the threads. Running and queued tasks fail. */

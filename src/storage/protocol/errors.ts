@@ -38,7 +38,7 @@ const KINDS = {
   InternalError: { status: 500, error: 'Internal', message: 'Internal Server Error' }
 } as const satisfies Record<string, Kind>
 
-export type StorageErrorCode = keyof typeof KINDS
+type StorageErrorCode = keyof typeof KINDS
 
 /** Kinds that use another code, because the protocol has none for them. */
 const CODES = {

@@ -6,7 +6,7 @@ import type { BucketRow } from '../buckets.ts'
 import { StorageError } from './errors.ts'
 
 /** An incoming file, whose content is still arriving. */
-export interface ReceivedFile {
+interface ReceivedFile {
   content: Readable | Buffer
   contentType: string
   cacheControl: string | undefined

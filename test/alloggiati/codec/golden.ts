@@ -4,7 +4,7 @@ import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 /**
  * A line written by hand from the manual's layout, the record on it, and how the record is written if not like that.
  */
-export interface Golden {
+interface Golden {
   title: string
   line: string
   record: RecordSchedina

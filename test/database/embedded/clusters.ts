@@ -21,7 +21,7 @@ export const isRoot = process.geteuid?.() === 0
 export const self: Who = { name: isRoot ? 'root' : 'an ordinary user' }
 export const ordinary: Who = isRoot ? { name: 'an ordinary user', uid: NOBODY, gid: NOBODY } : self
 
-export interface Program {
+interface Program {
   pid: number
   /** Everything logged so far. */
   logs: string[]

@@ -1,7 +1,7 @@
 import { once } from 'node:events'
 import { connect, type Socket } from 'node:net'
 
-export interface Heard { status: number, headers: Map<string, string> }
+interface Heard { status: number, headers: Map<string, string> }
 
 /** A client that sends raw request lines, one after the other on one connection, and reconnects when that is closed. */
 export function rawClient (port: number) {

@@ -3,7 +3,7 @@ import type { Test } from 'tap'
 import { serve } from '#test/loopback.ts'
 import { readForm } from './openid-provider.ts'
 
-export const GITHUB_CLIENT = { client_id: 'Iv1.prova', client_secret: 'segreto-github' }
+const GITHUB_CLIENT = { client_id: 'Iv1.prova', client_secret: 'segreto-github' }
 
 export interface GitHub {
   /** The fields of `OAUTH_PROVIDERS`. */

@@ -28,7 +28,7 @@ export const SIGNUP = {
   SIGNUP_ENABLED: 'true', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Locanda <noreply@example.org>'
 }
 
-export interface SettingOptions {
+interface SettingOptions {
   /** Further providers, or other fields of `google` by its name. */
   providers?: Record<string, string>[]
   openid?: Configuration

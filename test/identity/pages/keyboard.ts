@@ -32,7 +32,7 @@ const judgedElements = new Set<string>()
 export const LOOK_MS = 15
 
 /** A person at a browser with a keyboard only. */
-export interface Typist extends Tab {
+interface Typist extends Tab {
   /** Opens a URL, as if typed or followed from a mail. */
   open (url: string): Promise<void>
   /** Presses Tab until a matching element has the focus, and checks that the focus is visible. */

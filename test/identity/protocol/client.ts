@@ -10,7 +10,7 @@ type ClientConfig = Directory['clientConfig']
 export { PASSWORD } from '#test/identity/shared-password.ts'
 
 /** A request of the official client, and its answer. */
-export interface Exchange {
+interface Exchange {
   /** Method and path with its query, without `/auth/v1`. */
   request: string
   headers: Headers
@@ -28,7 +28,7 @@ export interface Client {
   storage: Map<string, string>
 }
 
-export interface ClientOptions {
+interface ClientOptions {
   /** Replaces the anonymous key. */
   key?: string
   /** Replaces the `Authorization` that the key implies. */

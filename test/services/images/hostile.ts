@@ -3,7 +3,7 @@ import sharp from 'sharp'
 import { jpeg, picture, png, webp, withPlace } from './pictures.ts'
 
 /** A file that must be rejected, or reduced to its pixels. */
-export interface HostileFile {
+interface HostileFile {
   what: string
   bytes: Buffer
   /** The error message. Undefined: the image is accepted without its extra content. */

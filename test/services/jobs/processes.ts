@@ -7,7 +7,7 @@ import { type Job, jobRunner, type JobRunner, type RunnerOptions } from '#src/se
 import { testDatabase } from '#test/database.ts'
 
 /** A nightly job that counts its runs. */
-export interface Process extends JobRunner {
+interface Process extends JobRunner {
   /** Number of runs by this process. */
   runs (): number
   logs: Record<string, unknown>[]

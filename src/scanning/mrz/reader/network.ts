@@ -21,7 +21,7 @@ interface Layer {
 }
 
 /** The layers, each but the last followed by ReLU. */
-export const LAYERS: readonly Layer[] = [
+const LAYERS: readonly Layer[] = [
   { height: 5, width: 5, from: 1, to: 12, down: 2, across: 2, pad: 'both' },
   { height: 3, width: 3, from: 12, to: 24, down: 2, across: 2, pad: 'both' },
   { height: 3, width: 3, from: 24, to: 32, down: 1, across: 1, pad: 'both' },

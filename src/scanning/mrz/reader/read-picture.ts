@@ -13,7 +13,7 @@ const SURE_BLOCK = -0.25
 const [USUAL, ...OTHERS] = [700, 1000, 500] as const
 
 /** A zone in an image. `quarters` clockwise turns make the image upright. */
-export interface FoundInPicture extends Found { quarters: 0 | 1 | 2 | 3 }
+interface FoundInPicture extends Found { quarters: 0 | 1 | 2 | 3 }
 
 /** Finds the zone of an image in any orientation; undefined when there is none. */
 export function readPicture (picture: Gray, network: Network, today: Day): FoundInPicture | undefined {

@@ -8,7 +8,7 @@ import type { Readable, Spot, Step } from './spots.ts'
 /** Candidate lines and their log likelihood. */
 export interface Reading { lines: string[], likelihood: number }
 
-export interface Solved {
+interface Solved {
   /** The likeliest characters, ignoring check digits. */
   free: Reading
   /** The likeliest characters with valid check digits. */

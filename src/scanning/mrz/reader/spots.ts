@@ -44,7 +44,7 @@ const ALLOWED: Readonly<Partial<Record<FieldName, string>>> = {
 const NAMES: readonly FieldName[] = ['names', 'surname', 'given']
 
 /** All character positions of a layout. */
-export function spotsOf (layout: Layout): Spot[][] {
+function spotsOf (layout: Layout): Spot[][] {
   const spots = Array.from({ length: layout.lines }, (_, line) =>
     Array.from({ length: layout.length }, (_, at): Spot => ({ line, at, costs: costs(ALPHABET, UNUSUAL) })))
   const put = ([line, from, to]: Place, allowed: string, cost = UNUSUAL) => {
@@ -78,7 +78,7 @@ function costs (allowed: string, cost: number): Float32Array {
  * The characters covered by check digits, in composite order, or line by line without a composite. Each field is
  * followed by its digit.
  */
-export function stepsOf (layout: Layout, spots: Spot[][]): Step[] {
+function stepsOf (layout: Layout, spots: Spot[][]): Step[] {
   const { composite, checked, fields } = layout
   const covered = composite?.over ?? checked.map((name): Place => {
     const [line, from, to] = fields[name]!

@@ -3,7 +3,7 @@ import type { S3Client, S3ClientConfig } from '@aws-sdk/client-s3'
 import type { Config } from '#src/config/config.ts'
 import { folderOf, isId, type Backend, type FileFacts } from './backend.ts'
 
-export interface S3Settings {
+interface S3Settings {
   endpoint: string
   bucket: string
   region: string
@@ -29,7 +29,7 @@ const CONNECT_MS = 5000
 const PART_MS = 30_000
 const ATTEMPTS = 2
 
-export interface S3Patience {
+interface S3Patience {
   /** Milliseconds until the response starts, retries included. Not for uploads. */
   answerMs: number
   /** Milliseconds between two chunks of a file. */

@@ -26,9 +26,9 @@ export const SMALL: Scope = {
  * `P1` acquired twice · `P2` stuck · `P3` untrue · `P4` sent though known · `P5` more in doubt than crashes · `P6`
  * blocked by a test call
  */
-export type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6'
+type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6'
 
-export interface Mutant {
+interface Mutant {
   off: readonly Rule[]
   /** The damage; null: none, and `why` gives the reason. */
   damage: Damage | null

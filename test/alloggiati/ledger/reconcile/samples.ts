@@ -8,7 +8,7 @@ import type {
 export const DAY = '2026-11-20'
 export const NEXT = '2026-11-21'
 /** 14:00 in Rome. */
-export const AFTERNOON = new Date('2026-11-21T13:00:00Z')
+const AFTERNOON = new Date('2026-11-21T13:00:00Z')
 
 export function attempt (invio_id: number, more: Partial<DayAttempt> = {}): DayAttempt {
   return {

@@ -16,7 +16,7 @@ export interface Received {
 /** The reaction of the server to a complete request. */
 export type Behaviour = (socket: Socket, received: Received) => void
 
-export interface Recorder {
+interface Recorder {
   url: string
   /** The number of connections. */
   connections: number
