@@ -49,20 +49,20 @@ interface Details {
   errors?: Segnalazione[]
   schedine?: EsitoSchedina[]
   /** Text after the cause: which guest, counted from 1, and why. */
-  told?: string
+  reason?: string
 }
 
 /** The contract's failure of `invio`: 422 with `success: false` and `dettagli`; 202 for `respond-async`. */
 export class InvioFallito extends ShapedError {
   constructor (
     cause: Cause,
-    { codice_errore = cause, messaggio_soap = '', told, ...rest }: Details = {},
+    { codice_errore = cause, messaggio_soap = '', reason, ...rest }: Details = {},
     status: 422 | 202 = 422
   ) {
     super(
       cause,
       status,
-      told === undefined ? CAUSES[cause] : `${CAUSES[cause]}: ${told}`,
+      reason === undefined ? CAUSES[cause] : `${CAUSES[cause]}: ${reason}`,
       { success: false, dettagli: { codice_errore, messaggio_soap }, ...rest },
       NOT_SENT.has(cause)
     )

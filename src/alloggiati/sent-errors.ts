@@ -54,7 +54,7 @@ export class SchedineGiaInviate extends ShapedError {
       othersLeft ? 'Gli altri ospiti si inviano con solo_mancanti. ' : '',
       confirmable ? toGoOn : `${ONLY_QUESTURA}; una conferma qui non serve: i dati sono gli stessi`
     ]
-    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(tell).join(', ')}. ${advice.join('')}`, {
+    super('SCHEDINE_GIA_INVIATE', 409, `${what}: ${duplicati.map(describeDuplicate).join(', ')}. ${advice.join('')}`, {
       ...(references.length === 0 ? {} : { ricevuta: references[0] }),
       ospiti: guestsOf(duplicati),
       duplicati
@@ -85,10 +85,10 @@ export class SchedineInCorso extends ShapedError {
   readonly prenotazione_id: number | undefined
   constructor (ricevuta: string, stato: State, { waitsUntil, duplicati = [], prenotazione_id }: UnderWay = {}) {
     const guests = duplicati.length === 0 ? {} : { ospiti: guestsOf(duplicati), duplicati }
-    const told = duplicati.length === 0 ? '' : ` (${duplicati.map(tell).join(', ')})`
+    const duplicates = duplicati.length === 0 ? '' : ` (${duplicati.map(describeDuplicate).join(', ')})`
     const when = waitsUntil === undefined ? "l'esito si saprà fra poco" : describeWaiting(waitsUntil)
     const next = waitsUntil === undefined ? {} : { riprova_il: waitsUntil.toISOString() }
-    const text = `L'invio ${ricevuta} è in corso: ${when}${told}`
+    const text = `L'invio ${ricevuta} è in corso: ${when}${duplicates}`
     super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...next, ...guests }, true)
     this.duplicati = duplicati
     this.prenotazione_id = prenotazione_id
@@ -109,13 +109,13 @@ export class OspitiOltreLaPrenotazione extends ShapedError {
   readonly prenotazione_id: number
   constructor ({ changed, gia_inviati, ...booking }: Excess) {
     const places = countWithNoun(booking.numero_ospiti, 'ospite', 'ospiti')
-    const told = describeSent(gia_inviati)
+    const sent = describeSent(gia_inviati)
     const unknown = gia_inviati.filter(({ esito }) => isUnresolved(esito))
     const perhaps = unknown.length === 0 ? '' : 'forse '
     const what = changed
-      ? `La prenotazione ha ${told}, ora non fra quelli salvati: se i dati sono stati corretti, ${perhaps}la Polizia ` +
+      ? `La prenotazione ha ${sent}, ora non fra quelli salvati: se i dati sono stati corretti, ${perhaps}la Polizia ` +
         'ha già la persona (POST /api/v1/invii/:id/correzione annota la richiesta alla Questura)'
-      : `La prenotazione è per ${places}, con ${told}: con questo invio sarebbero di più`
+      : `La prenotazione è per ${places}, con ${sent}: con questo invio sarebbero di più`
     const advice = [...adviceOn(unknown.map(({ stato }) => stato)), TO_GO_ON].join('')
     super(changed ? 'OSPITI_CAMBIATI' : 'OSPITI_OLTRE_LA_PRENOTAZIONE', 409, `${what}. ${advice}`, {
       ...booking,
@@ -126,15 +126,15 @@ export class OspitiOltreLaPrenotazione extends ShapedError {
 }
 
 function describeSent (rows: Excess['gia_inviati']): string {
-  const parts = SENT_WORDS.flatMap(([one, many, isMeant]) => {
-    const meant = rows.filter(({ esito }) => isMeant(esito))
-    const references = namedReceipts([...new Set(meant.map(({ ricevuta }) => ricevuta))])
-    return meant.length === 0 ? [] : `${countWithNoun(meant.length, one, many)} (${references})`
+  const parts = SENT_WORDS.flatMap(([one, many, isIncluded]) => {
+    const included = rows.filter(({ esito }) => isIncluded(esito))
+    const references = namedReceipts([...new Set(included.map(({ ricevuta }) => ricevuta))])
+    return included.length === 0 ? [] : `${countWithNoun(included.length, one, many)} (${references})`
   })
   return parts.length === 0 ? 'nessun ospite già inviato' : parts.join(' e ')
 }
 
-const SENT_WORDS: readonly [one: string, many: string, isMeant: (esito: RowOutcome) => boolean][] = [
+const SENT_WORDS: readonly [one: string, many: string, isIncluded: (esito: RowOutcome) => boolean][] = [
   ['ospite già inviato', 'ospiti già inviati', (esito) => esito === 'acquisita'],
   ['ospite comunicato per altra via', 'ospiti comunicati per altra via', (esito) => esito === 'depositata'],
   ['ospite di esito sconosciuto', 'ospiti di esito sconosciuto', isUnresolved]
@@ -195,7 +195,7 @@ function guestsOf (duplicati: readonly Duplicato[]): number[] {
 }
 
 /** Texts for users count guests from 1. */
-function tell ({ ospite, motivo, altro_ospite }: Duplicato): string {
+function describeDuplicate ({ ospite, motivo, altro_ospite }: Duplicato): string {
   const other = altro_ospite === undefined ? '' : ` dell'ospite ${altro_ospite + 1}`
   return `ospite ${ospite + 1} (${MOTIVI[motivo]}${other})`
 }

@@ -2,7 +2,7 @@ import type { FieldError } from '#schemas/common.ts'
 import { addDays, isDay, italianDay, type Day } from '#src/lib/time.ts'
 import type { Stay } from './stay.ts'
 
-/** The own days of a guest; null or empty ones are those of the booking. */
+/** A guest's own arrival and departure. Null or empty: that of the booking. */
 export interface OwnDays { arrivo?: string | null | undefined, partenza?: string | null | undefined }
 
 /** The nights of a guest, from the arrival to the day before the departure. */
@@ -40,7 +40,7 @@ export function mostAtOnce (guests: readonly OwnDays[], stay: Stay): number {
     nights.filter(({ arrival, departure }) => arrival <= night && night < departure).length))
 }
 
-/** The error of a stay that leaves out own days of saved guests; none when it keeps them all. */
+/** The error of a stay that does not include the own days of all saved guests; empty if it does. */
 export function leftOutFaults (guests: readonly OwnDays[], stay: Stay): FieldError[] {
   const [first] = guestDayFaults(guests, stay)
   if (first === undefined) return []

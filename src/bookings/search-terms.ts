@@ -7,8 +7,8 @@ const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue'
 const PREFIX_OF_ITALY = /(?<!\S)(?:\+|00)39\s*(?=\d)/g
 
 /**
- * The condition that a folded text has every word of a query, in any order. An umlaut also matches its spelling with
- * `E`. No text matches a query of separators alone.
+ * Returns the SQL condition that a folded text contains every word of a query, in any order. An umlaut also matches
+ * its spelling with `E`. No text matches a query of separators alone.
  */
 export function hasWords (text: SQL, query: string): SQL | undefined {
   const words = query.replace(PREFIX_OF_ITALY, '').split(/\s+/).map(spellings).filter((each) => each.length > 0)

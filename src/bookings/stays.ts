@@ -30,7 +30,7 @@ const datedColumns = { ...columns, stato: t.stato, schedine_cambiate_il: t.sched
 
 const versionedColumns = { ...columns, stato: t.stato, versione: t.versione }
 
-/** Guests of other bookings are due to nobody. */
+/** Guests of other bookings are not reported to the police. */
 const isConfirmed = eq(t.stato, 'confermata')
 
 /**
@@ -154,8 +154,8 @@ export async function stayWithGuests (db: Executor, id: number): Promise<StayWit
 /** The confirmed stays with a night, by id; `ids` filters them. */
 export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
   const chosen = ids === undefined ? undefined : isOneOf(t.id, ids)
-  const arriving = and(isConfirmed, sql`daterange(${t.check_in}, ${t.check_out}, '[)') @> ${day}::date`, chosen)
-  return withGuests(db, await db.select(versionedColumns).from(t).where(arriving).orderBy(asc(t.id)))
+  const isPresent = and(isConfirmed, sql`daterange(${t.check_in}, ${t.check_out}, '[)') @> ${day}::date`, chosen)
+  return withGuests(db, await db.select(versionedColumns).from(t).where(isPresent).orderBy(asc(t.id)))
 }
 
 /** The nights of each guest of a stay. */
@@ -183,7 +183,7 @@ export async function savedGuests (
 /** Days between two arrivals for which one code is a probable mistake. Older codes may be used again. */
 const CODE_DAYS = 7
 
-/** The bookings with the same `idf_gen`, another main guest and an arrival close by. It reads these arrivals only. */
+/** The bookings with the same `idf_gen`, another main guest and an arrival close by. Only these arrivals are read. */
 export async function bookingsWithCodeOf (db: Executor, id: number): Promise<number[]> {
   const own = alias(t, 'own')
   const found = await db.select({ id: t.id }).from(own).innerJoin(t, and(
@@ -205,7 +205,7 @@ export async function welcomedStay (db: Executor, id: number): Promise<WelcomedS
   return stay
 }
 
-/** Arrivals, departures and guests of a day, of confirmed bookings. */
+/** Arrivals and departures of a day, of confirmed bookings. */
 export interface DayCounts {
   arrivals: number
   departures: number

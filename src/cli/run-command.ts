@@ -49,7 +49,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
  */
 function usageProblem ({ code, message }: CommanderError): CliError {
   const quoted = /'(.*)'/.exec(message)?.[1]
-  const meant = /\(Did you mean (?:one of )?(.*)\?\)/.exec(message)?.[1]
+  const hint = /\(Did you mean (?:one of )?(.*)\?\)/.exec(message)?.[1]
   const atFault = quoted === undefined || code === 'commander.excessArguments' ? '' : ` «${quoted}»`
-  return usageError(`${PROBLEMS[code] ?? 'Uso non valido'}${atFault}${meant === undefined ? '' : `: forse ${meant}?`}`)
+  return usageError(`${PROBLEMS[code] ?? 'Uso non valido'}${atFault}${hint === undefined ? '' : `: forse ${hint}?`}`)
 }

@@ -84,22 +84,22 @@ export function expectBody<T extends object> (answer: Answer, ...fields: (keyof 
   return body as T
 }
 
-/** The error for an unsuccessful answer. */
+/** The error for an unsuccessful response. */
 export function refusal ({ status, body }: Answer): CliError {
   if (status >= 300 && status < 400) {
     const text = 'Il server rimanda a un altro indirizzo: indicare quello definitivo con --url'
     return new CliError(EXIT.failed, 'REINDIRIZZAMENTO', text)
   }
-  const told = fieldsOf(body)
+  const data = fieldsOf(body)
   return new CliError(
     status === 401 ? EXIT.credentials : EXIT.failed,
-    typeof told?.codice === 'string' ? told.codice : `STATO_${status}`,
-    typeof told?.error === 'string' ? told.error : `Il server ha risposto con lo stato ${status}, senza spiegazioni`,
-    told
+    typeof data?.codice === 'string' ? data.codice : `STATO_${status}`,
+    typeof data?.error === 'string' ? data.error : `Il server ha risposto con lo stato ${status}, senza spiegazioni`,
+    data
   )
 }
 
-/** The fields of an unknown value; undefined when it is no object. */
+/** The data of an unknown value; undefined when it is no object. */
 export function fieldsOf (value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? value as Record<string, unknown>

@@ -133,7 +133,7 @@ export function configWarnings ({ PUBLIC_URL, ALLOGGIATI_MODE, ALLOGGIATI_UTENTE
   const isProduction = ALLOGGIATI_MODE === 'production'
   return [
     ...(hostname === '0.0.0.0' || hostname === '[::]'
-      ? ['PUBLIC_URL is not set, and HOST is every address: links in mails and pages lead nowhere']
+      ? ['PUBLIC_URL is not set, and HOST is every address: links in mails and pages do not work']
       : []),
     ...(isProduction && ALLOGGIATI_UTENTE === undefined
       ? ['production mode without credentials of the police: nothing can be sent']

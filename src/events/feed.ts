@@ -116,13 +116,13 @@ export type EventFeed = ReturnType<typeof eventFeed>
 export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) {
   const followers = new Set<() => void>()
   /** The last position that followers were notified of. Another process or a request may have assigned it. */
-  let told: number | undefined
+  let notifiedPlace: number | undefined
   const worker = queueWorker<never>({
     async claim () {
       await orderEvents(db)
       const { place } = await endOfEvents(db)
-      if (place !== told) for (const onNews of [...followers]) onNews()
-      told = place
+      if (place !== notifiedPlace) for (const onNews of [...followers]) onNews()
+      notifiedPlace = place
       await sleep(PAUSE_MS, undefined, { ref: false })
       return undefined
     },

@@ -10,11 +10,11 @@ import { TemplateText } from '#schemas/report.ts'
 import { NOT_BASE64 } from '#src/services/images/image-text.ts'
 import { readDay } from '#src/lib/time.ts'
 
-/* The words of errors for every `pattern` and `format` of the schemas under `/api/`. A test finds missing ones. */
+/* The error texts for every `pattern` and `format` of the schemas under `/api/`. A test finds missing ones. */
 
 interface Words {
   words: string
-  /** The error may repeat the value: a short code, and no text of a person. */
+  /** The error may repeat the value, because it is a short code and no personal data. */
   isCode?: true
 }
 
@@ -70,7 +70,7 @@ const FORMATS: Readonly<Record<string, Words>> = {
 }
 
 /** Maximum length of a value that an error repeats. */
-const SEEN_MAX = 30
+const SHOWN_MAX = 30
 const SECRET = /pass|token|secret|segreto|image|cursor|apikey/i
 
 /** The words for a value that does not match a `pattern`. Undefined if the table has none. */
@@ -83,10 +83,10 @@ export function formatWords (format: string): Words | undefined {
   return FORMATS[format]
 }
 
-/** Appends the value that was seen, if it is short, and no secret. */
-export function withSeen (words: string, campo: string, value: unknown): string {
-  const isSeen = typeof value === 'string' && value.length <= SEEN_MAX && value.trim() !== '' && !SECRET.test(campo)
-  return isSeen && !/\p{C}/u.test(value) ? `${words} (ricevuto «${value}»)` : words
+/** Appends the received value if it is short and no secret. */
+export function withReceived (words: string, campo: string, value: unknown): string {
+  const isShown = typeof value === 'string' && value.length <= SHOWN_MAX && value.trim() !== '' && !SECRET.test(campo)
+  return isShown && !/\p{C}/u.test(value) ? `${words} (ricevuto «${value}»)` : words
 }
 
 /** The words for a text that is no day, with the right spelling if the text is a day in another notation. */

@@ -2,7 +2,7 @@ import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 
 import type { FieldError } from '#schemas/common.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { furtherValidationErrors } from './validation-errors.ts'
-import { dayWords, formatWords, patternWords, withSeen } from './schema-words.ts'
+import { dayWords, formatWords, patternWords, withReceived } from './schema-words.ts'
 
 interface Params { [name: string]: unknown, campo: string, value: unknown }
 
@@ -17,7 +17,7 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   },
   enum: ({ allowedValues, campo, value }) => {
     const allowed = (Array.isArray(allowedValues) ? allowedValues : []).filter((each) => each !== '' && each !== null)
-    return withSeen(`deve essere uno fra ${allowed.join(', ')}`, campo, value)
+    return withReceived(`deve essere uno fra ${allowed.join(', ')}`, campo, value)
   },
   const: ({ allowedValue }) => `deve essere ${String(allowedValue)}`,
   minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
@@ -39,7 +39,7 @@ const DAYS = ['day', 'day-or-empty', 'birth-or-empty']
 
 function describe (words: { words: string, isCode?: boolean } | undefined, campo: string, value: unknown): string {
   if (words === undefined) return 'non è valido'
-  return words.isCode === true ? withSeen(words.words, campo, value) : words.words
+  return words.isCode === true ? withReceived(words.words, campo, value) : words.words
 }
 
 const TYPES: Readonly<Record<string, string>> = {

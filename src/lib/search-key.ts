@@ -1,4 +1,4 @@
-/* The folding of every search. `piega` in the migrations does the same in SQL, without the blanks. */
+/* Folds the texts of every search. The SQL function `piega` of the migrations folds alike, and removes blanks. */
 
 /** Letters that Unicode does not decompose, by their usual spelling in a machine-readable zone. */
 const LETTERS: Readonly<Record<string, string>> = {

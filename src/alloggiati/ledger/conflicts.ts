@@ -189,9 +189,9 @@ export async function findExcess (
       .map((row) => ({ ...row, permanenza: nightsStayed(keys, row, saved ?? []) }))
       .filter((row) => !isOtherPeriod(row, record, stay))
     const isTooMany = mostAtOnce(sent, { arrival, nights, stay }) > numero_ospiti
-    const meant = isTooMany || saved === undefined ? sent : strangersAmong(keys, sent, saved)
-    if (!isTooMany && (saved === undefined || meant.length === 0)) return []
-    const gia_inviati = meant.map(({ id, indice, ricevuta, stato, esito, riga }) =>
+    const reported = isTooMany || saved === undefined ? sent : unmatchedRows(keys, sent, saved)
+    if (!isTooMany && (saved === undefined || reported.length === 0)) return []
+    const gia_inviati = reported.map(({ id, indice, ricevuta, stato, esito, riga }) =>
       ({ ricevuta, stato, esito, ospite: riga && maskLine(unsealLine(keys, id, indice, riga)) }))
     return { prenotazione_id, numero_ospiti, gia_inviati, changed: !isTooMany }
   })
@@ -203,7 +203,7 @@ function nightsStayed (keys: Keys, row: BookingRow, saved: readonly Guest[]): nu
   return departure ? Math.min(row.permanenza, Math.max(0, daysBetween(row.data_arrivo, departure))) : row.permanenza
 }
 
-/** Whether a row may be a saved guest's, whatever the arrival of the row. */
+/** Whether a row may belong to a saved guest, with any arrival of the row. */
 export function isGuestOf (keys: Keys, row: BookingRow, guest: Guest): boolean {
   const prints = textsOf(fingerprint(keys, row.utente, { ...guest, data_arrivo: row.data_arrivo }))
   return textsOf(row).some((print) => prints.includes(print))
@@ -234,7 +234,7 @@ export async function usesApartments (db: Executor, account: string, day: Day): 
 export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]
 
 /** The rows of the guests' arrival that match none of these guests. */
-export function strangersAmong (keys: Keys, rows: readonly BookingRow[], guests: readonly Guest[]): BookingRow[] {
+export function unmatchedRows (keys: Keys, rows: readonly BookingRow[], guests: readonly Guest[]): BookingRow[] {
   const ofArrival = rows.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
   return [...Map.groupBy(ofArrival, ({ utente }) => utente)].flatMap(([account, own]) => {
     const known = new Set(guests.flatMap((guest) => textsOf(fingerprint(keys, account, guest))))

@@ -32,17 +32,17 @@ interface Compared extends ComparedStay { saved: readonly SavedGuest[], own: rea
 export function coverageCounter (comparison: Comparison) {
   const adopted = new Set<string>()
 
-  /** @returns what `report` says of each stay */
-  return async <One extends Stay, Told>(
-    stays: readonly One[], report: (stay: One, compared: ComparedStay) => Told
-  ): Promise<Told[]> => {
-    const told: Told[] = []
+  /** @returns the results of `report`, one per stay */
+  return async <S extends Stay, Result>(
+    stays: readonly S[], report: (stay: S, compared: ComparedStay) => Result
+  ): Promise<Result[]> => {
+    const results: Result[] = []
     for (let at = 0; at < stays.length; at += CHUNK) {
       const chunk = stays.slice(at, at + CHUNK)
       const compared = await compare(comparison, chunk, adopted)
-      told.push(...chunk.map((stay, n) => report(stay, compared[n]!)))
+      results.push(...chunk.map((stay, n) => report(stay, compared[n]!)))
     }
-    return told
+    return results
   }
 }
 
@@ -71,22 +71,23 @@ async function compare (
       own
     }
   })
-  let fresh = found.map(({ stay, days, rows }) => new Set([
+  let newArrivals = found.map(({ stay, days, rows }) => new Set([
     stay.check_in, ...days.map(({ arrival }) => arrival), ...rows.map(({ data_arrivo }) => data_arrivo)
   ]))
-  const known = fresh.map((days) => new Set(days))
-  while (fresh.some((days) => days.size > 0)) {
-    const others = await readOthers(comparison, found, fresh)
-    fresh = found.map((each, at) => {
+  const known = newArrivals.map((days) => new Set(days))
+  while (newArrivals.some((days) => days.size > 0)) {
+    const others = await readOthers(comparison, found, newArrivals)
+    newArrivals = found.map((each, at) => {
       const { stay, rows, guests } = each
       const isNew = (row: SentRow) => row.prenotazione_id !== stay.id && !adopted.has(row.id) &&
         !rows.some(({ id }) => id === row.id)
-      const theirs = others.filter((row) => isNew(row) && isOfGuests(row, guests)).flatMap((row) => inStay(stay, row))
-      rows.push(...theirs)
+      const matching = others.filter((row) => isNew(row) && isOfGuests(row, guests))
+        .flatMap((row) => inStay(stay, row))
+      rows.push(...matching)
       const places = { numero_ospiti: stay.numero_ospiti, guests }
       for (const { id } of fillPlaces(places, rows).adopted) adopted.add(id)
       // A guest sent without the booking may have been sent again when that row ended.
-      const ends = theirs.map(endOf).filter((day) => day < departureOf(stay) && !known[at]!.has(day))
+      const ends = matching.map(endOf).filter((day) => day < departureOf(stay) && !known[at]!.has(day))
       for (const day of ends) known[at]!.add(day)
       return new Set(ends)
     })
@@ -96,7 +97,7 @@ async function compare (
 
 type Found = { stay: Stay, saved: readonly SavedGuest[], guests: PrintsAt[][] }
 
-/** Adds the fingerprints of the guests at these arrivals, and reads the rows of no stay that have one of them. */
+/** Adds the fingerprints of the guests at these arrivals, and reads the rows without a stay that match one. */
 async function readOthers (
   comparison: Comparison, found: readonly Found[], arrivals: readonly ReadonlySet<Day>[]
 ): Promise<SentRow[]> {
@@ -136,8 +137,8 @@ function textsOf ({ identita, persona, documento }: Prints): string[] {
 }
 
 /**
- * Whether the row's guest is, or may be, with the police. An unknown outcome that an administrator gave up is not:
- * nothing will settle it.
+ * Whether the police has, or may have, the row's guest. False for an unknown outcome that an administrator cancelled,
+ * because no receipt will settle it.
  */
 export function isLive (row: SentRow): boolean {
   return row.isUnfinished || isFiled(row) || (isUnresolved(row.esito) && row.stato !== 'annullato')
@@ -148,15 +149,15 @@ function isFiled ({ esito }: SentRow): boolean {
   return esito === 'acquisita' || esito === 'depositata'
 }
 
-/** A booking with guests who are not with the police yet. */
+/** A booking with guests whom the police does not have yet. */
 interface UnfiledBooking {
   bookingId: number
-  /** The day that the records name as arrival: of guests who arrived, or a first night that is not declared. */
+  /** The arrival day in the records: that of the guests, or the first night that is not declared. */
   arrival: Day
   deadline: Date
   /** Guests neither acquired nor filed elsewhere. */
   missing: number
-  /** Those of them who are in no unfinished submission. */
+  /** Missing guests who are in no unfinished submission. */
   unsent: number
   /** The guests were declared before, and stay longer. */
   isProlonged: boolean
@@ -164,13 +165,13 @@ interface UnfiledBooking {
 
 /**
  * Finds bookings with guests who arrived today or yesterday, or whose night of today or yesterday is not declared, and
- * who are not with the police. A schedina covers 30 nights at most, so longer stays are due again.
+ * whom the police does not have. A schedina covers 30 nights at most, so longer stays are due again.
  */
 export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
   const { db, mode, today } = comparison
   const yesterday = addDays(today, -1)
   const stays = staysDuring(db, { from: yesterday, to: today }).as('p')
-  // Nearly all stays have enough current rows for both nights. Only the others need a closer look.
+  // Nearly all stays have enough current rows for both nights. Only the others are compared guest by guest.
   const due = await db.execute<Stay & Record<string, unknown>>(sql`
     select p.id, p.check_in::text as check_in, p.numero_notti, p.numero_ospiti
     from ${stays}
@@ -186,7 +187,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
       )
     )
     order by p.check_in, p.id`)
-  const looked = await coverageCounter(comparison)(due, (stay, compared) => [
+  const unfiled = await coverageCounter(comparison)(due, (stay, compared) => [
     ...arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today).map(({ day, guests, count }) => ({
       bookingId: stay.id,
       arrival: day,
@@ -197,7 +198,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
     })),
     ...prolonged(stay, compared, { from: yesterday, to: today })
   ])
-  return looked.flat().filter(({ missing }) => missing > 0)
+  return unfiled.flat().filter(({ missing }) => missing > 0)
     .toSorted((one, other) => one.arrival === other.arrival ? 0 : one.arrival < other.arrival ? -1 : 1)
 }
 
@@ -231,9 +232,9 @@ export interface BookingCoverage {
 }
 
 /**
- * Returns since when each guest is covered by a receipt. A guest is covered by a row of their own, or when as many
- * guests as the booking has are covered. For stays of more than 30 nights the first 30 count. Bookings that do not
- * exist are omitted.
+ * Returns since when each guest is covered by a receipt. A guest is covered by a row of their own, or when the
+ * covered guests are as many as the booking has. For stays of more than 30 nights the first 30 count. Bookings that do
+ * not exist are omitted.
  */
 export async function coverageOf (
   comparison: Comparison, ids: readonly number[]

@@ -16,14 +16,14 @@ export interface Places { numero_ospiti: number, guests: readonly (readonly Prin
 export function fillPlaces<Row extends Candidate> (
   { numero_ospiti, guests }: Places, rows: readonly Row[]
 ): { filled: number, adopted: Row[] } {
-  const taken = matchGuests(guests, rows)
-  const strangers = rows.filter((row) => row.isOwn && !isOfGuests(row, guests))
-  const trusted = strangers.filter(({ isTrusted }) => isTrusted).length
-  const withoutRow = guests.length - taken.size
+  const matched = matchGuests(guests, rows)
+  const unsavedRows = rows.filter((row) => row.isOwn && !isOfGuests(row, guests))
+  const trusted = unsavedRows.filter(({ isTrusted }) => isTrusted).length
+  const withoutRow = guests.length - matched.size
   const vacant = Math.max(0, numero_ospiti - guests.length - Math.max(0, trusted - withoutRow))
   return {
-    filled: taken.size + trusted + Math.min(strangers.length - trusted, vacant),
-    adopted: [...taken.values()].filter(({ isOwn }) => !isOwn)
+    filled: matched.size + trusted + Math.min(unsavedRows.length - trusted, vacant),
+    adopted: [...matched.values()].filter(({ isOwn }) => !isOwn)
   }
 }
 
@@ -40,25 +40,25 @@ export function isPlaceFilled (places: Places, rows: readonly Candidate[], place
 export function matchGuests<Row extends Candidate> (
   guests: Places['guests'], rows: readonly Row[]
 ): ReadonlyMap<number, Row> {
-  const taken = new Map<number, Row>()
-  const left = new Set(rows)
+  const matched = new Map<number, Row>()
+  const unmatched = new Set(rows)
   for (const kind of KINDS) {
     for (const [place, guest] of guests.entries()) {
-      if (taken.has(place)) continue
-      const row = rows.find((each) => left.has(each) && isPrint(each, guest, kind))
+      if (matched.has(place)) continue
+      const row = rows.find((each) => unmatched.has(each) && isPrint(each, guest, kind))
       if (row === undefined) continue
-      taken.set(place, row)
-      left.delete(row)
+      matched.set(place, row)
+      unmatched.delete(row)
     }
   }
-  return taken
+  return matched
 }
 
 function isPrint (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]): boolean {
   return row[kind] !== null && guest.some((prints) => prints[kind] === row[kind])
 }
 
-/** Whether a row may be one of these guests'. */
+/** Whether a row may belong to one of these guests. */
 export function isOfGuests (row: Prints, guests: Places['guests']): boolean {
   return guests.some((guest) => KINDS.some((kind) => isPrint(row, guest, kind)))
 }

@@ -5,8 +5,8 @@ import type { Prints, SentRow } from './coverage-rows.ts'
 import { fillPlaces, isOfGuests, matchGuests, type Places } from './places.ts'
 
 /*
- * The nights of a stay that the police was told of. A row declares the nights from its arrival. A guest who stays
- * longer arrives again on the first night that no row declares (guide, p. 7).
+ * Computes which nights of a stay are declared to the police. A row declares the nights from its arrival. A guest who
+ * stays longer arrives again on the first night that no row declares (guide, p. 7).
  */
 
 export type Stay = Pick<StayWithGuests, 'id' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
@@ -44,36 +44,36 @@ export function departureOf ({ check_in, numero_notti }: Pick<Stay, 'check_in' |
   return addDays(check_in, numero_notti)
 }
 
-/** The arrivals of a stay: the booking's, and the own ones of guests. Rows of the 30 nights from an arrival count. */
+/** The arrivals of a stay: the check-in, and own arrivals of guests. Rows of the 30 nights from an arrival count. */
 export function arrivalsOf (compared: ComparedStay): Arrivals[] {
   const { stay: { check_in, numero_ospiti }, days } = compared
-  const own = days.flatMap(({ arrival }) => arrival === check_in ? [] : arrival)
-  return [check_in, ...[...new Set(own)].toSorted()].map((day) => {
-    const meant = placesOf(days, ({ arrival }) => arrival === day)
-    // Guests who come later leave their places free until then. A guest who replaces another has the same place.
+  const later = days.flatMap(({ arrival }) => arrival === check_in ? [] : arrival)
+  return [check_in, ...[...new Set(later)].toSorted()].map((day) => {
+    const arriving = placesOf(days, ({ arrival }) => arrival === day)
+    // Guests who arrive later leave their places free until then. A guest who replaces another has the same place.
     const guests = day !== check_in
-      ? meant.length
-      : own.length === 0
+      ? arriving.length
+      : later.length === 0
         ? numero_ospiti
-        : Math.max(meant.length, numero_ospiti - own.length)
-    const near = rowsApart(compared, meant)
+        : Math.max(arriving.length, numero_ospiti - later.length)
+    const candidates = rowsOfGuests(compared, arriving)
       .filter(({ data_arrivo }) => data_arrivo >= day && data_arrivo < addDays(day, MAX_DECLARED_NIGHTS))
     // A row of the same guest with another arrival declares other nights.
-    const prints = meant.map((place) => compared.guests[place]!.filter((each) => each.day === day))
+    const prints = arriving.map((place) => compared.guests[place]!.filter((each) => each.day === day))
     const places = { numero_ospiti: guests, guests: prints }
-    return { day, guests, count: (isCounted) => fillPlaces(places, near.filter(isCounted)).filled }
+    return { day, guests, count: (isCounted) => fillPlaces(places, candidates.filter(isCounted)).filled }
   })
 }
 
-function placesOf (days: readonly GuestDays[], isMeant: (days: GuestDays) => boolean): number[] {
-  return days.flatMap((each, place) => isMeant(each) ? place : [])
+function placesOf (days: readonly GuestDays[], isIncluded: (days: GuestDays) => boolean): number[] {
+  return days.flatMap((each, place) => isIncluded(each) ? place : [])
 }
 
 /** The rows of the guests in these places, and those of unsaved guests. */
-function rowsApart ({ guests, rows }: ComparedStay, places: readonly number[]): readonly SentRow[] {
+function rowsOfGuests ({ guests, rows }: ComparedStay, places: readonly number[]): readonly SentRow[] {
   if (places.length === guests.length) return rows
-  const meant = places.map((place) => guests[place]!)
-  return rows.filter((row) => isOfGuests(row, meant) || !isOfGuests(row, guests))
+  const wanted = places.map((place) => guests[place]!)
+  return rows.filter((row) => isOfGuests(row, wanted) || !isOfGuests(row, guests))
 }
 
 /** A night of a stay, and the guests for whom no counted row declares it. */
@@ -109,7 +109,7 @@ function undeclaredOn (compared: ComparedStay, night: Day, isCounted: Counted): 
   const present = placesOf(days, ({ arrival, departure }) => arrival < night && night < departure)
   const unsaved = Math.max(0, numero_ospiti - days.length)
   const places = { numero_ospiti: present.length + unsaved, guests: present.map((place) => guests[place]!) }
-  const rows = rowsApart(compared, present)
+  const rows = rowsOfGuests(compared, present)
   const covered = fillPlaces(places, rows.filter((row) => declares(row, night) && isCounted(row))).filled
   const isRenewal = daysBetween(check_in, night) % MAX_DECLARED_NIGHTS === 0
   const declared = isRenewal
@@ -118,12 +118,12 @@ function undeclaredOn (compared: ComparedStay, night: Day, isCounted: Counted): 
   return Math.max(0, Math.min(declared, places.numero_ospiti) - covered)
 }
 
-/** Guests of the places who have a row. Unsaved guests have no name, so as many count as one night had. */
+/** Counts guests who have a row. Unsaved guests have no name, so the largest number of their rows in a night counts. */
 function declaredBefore ({ guests }: Places, rows: readonly SentRow[]): number {
-  const strangers = rows.filter((row) => row.isOwn && !isOfGuests(row, guests))
-  const most = Math.max(0, ...strangers.map(({ data_arrivo }) =>
-    strangers.filter((row) => declares(row, data_arrivo)).length))
-  return matchGuests(guests, rows).size + most
+  const unsavedRows = rows.filter((row) => row.isOwn && !isOfGuests(row, guests))
+  const maxUnsaved = Math.max(0, ...unsavedRows.map(({ data_arrivo }) =>
+    unsavedRows.filter((row) => declares(row, data_arrivo)).length))
+  return matchGuests(guests, rows).size + maxUnsaved
 }
 
 /** The nights of a guest to send next: from the day that the record names as arrival. */
@@ -131,7 +131,7 @@ interface Period { from: Day, nights: number }
 
 /**
  * Finds the next period of each saved guest. `from` is the first undeclared night that the service still accepts.
- * Undefined: every night is declared, or the guest was never declared, whose arrival is due.
+ * Undefined: every night is declared, or the guest was never declared and the arrival is due.
  */
 export function nextPeriods ({ days, guests, rows }: ComparedStay, today: Day): (Period | undefined)[] {
   const accepted = addDays(today, -1)
@@ -147,10 +147,10 @@ export function nextPeriods ({ days, guests, rows }: ComparedStay, today: Day): 
   })
 }
 
-/** Whether the guest of each place has a live row, or one with such an arrival. */
+/** Whether the guest of each place has a live row whose arrival passes `isWanted`. */
 export function declaredPlaces (
-  { guests, rows }: ComparedStay, isMeant: (arrival: Day) => boolean = () => true
+  { guests, rows }: ComparedStay, isWanted: (arrival: Day) => boolean = () => true
 ): boolean[] {
-  const meant = rows.filter(({ data_arrivo }) => isMeant(data_arrivo))
-  return guests.map((guest) => meant.some((row) => isOfGuests(row, [guest])))
+  const wanted = rows.filter(({ data_arrivo }) => isWanted(data_arrivo))
+  return guests.map((guest) => wanted.some((row) => isOfGuests(row, [guest])))
 }

@@ -20,12 +20,12 @@ const PRESENT = sql`(select system_identifier::text as sistema,
 
 /** A hosted database may hide its timeline. Then a promotion is never detected. */
 export function serverTimeline (): Timeline {
-  let tells: boolean | undefined
+  let isReadable: boolean | undefined
 
   return {
     async isPromoted (db) {
-      tells ??= await tellsTimeline(db)
-      if (!tells) return false
+      isReadable ??= await canReadTimeline(db)
+      if (!isReadable) return false
       const [found] = await db.select({
         promoted: sql<boolean>`exists (select from ${PRESENT} p
           where p.sistema = registro_server.sistema and p.timeline > registro_server.timeline)`
@@ -34,8 +34,8 @@ export function serverTimeline (): Timeline {
     },
 
     async note (db) {
-      tells ??= await tellsTimeline(db)
-      if (!tells) return
+      isReadable ??= await canReadTimeline(db)
+      if (!isReadable) return
       await db.execute(sql`
         insert into registro_server as r (sistema, timeline) select p.sistema, p.timeline from ${PRESENT} p
         on conflict (unica) do update set sistema = excluded.sistema, timeline = excluded.timeline
@@ -44,7 +44,7 @@ export function serverTimeline (): Timeline {
   }
 }
 
-async function tellsTimeline (db: Executor): Promise<boolean> {
+async function canReadTimeline (db: Executor): Promise<boolean> {
   try {
     await db.execute(sql`select timeline from ${PRESENT} p`)
     return true

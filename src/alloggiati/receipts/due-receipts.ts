@@ -5,16 +5,16 @@ import { faultOf } from '../service/police-faults.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { FAILURES_IN_A_ROW, lastFetches, RECEIPT_WINDOW_DAYS, unprovenDays } from './receipt-days.ts'
 
-/** Minutes after midnight (Rome) from which the receipt of the day before is asked for. */
+/** The server asks for the receipt of a day from this minute (Rome) of the next day. */
 const DUE_MINUTE = 15
-/** A failed fetch, or one without a receipt, is not repeated for this long. */
-const AGAIN_MS = 10 * 60_000
-/** Refused credentials are not tried again for this long, because that may lock the account. */
-const REFUSED_MS = 15 * 60_000
-/** After this many days a receipt that the service lacks is asked for once a day. */
+/** The server waits this long before it repeats a fetch that failed or errors no receipt. */
+const RETRY_MS = 10 * 60_000
+/** The server waits this long before it retries refused credentials, because retries may lock the account. */
+const REFUSED_RETRY_MS = 15 * 60_000
+/** Receipts that the service lacks after this many days are requested for only once a day. */
 const YOUNG_DAYS = 2
 const DAY_MS = 86_400_000
-/** Maximum wait of a caller for due receipts. The fetch continues. */
+/** Maximum wait of a caller for due receipts. Afterwards the fetch continues in the background. */
 const WAIT_MS = 3000
 
 interface Options {
@@ -30,12 +30,12 @@ export type DueReceipts = ReturnType<typeof dueReceipts>
 
 /**
  * Fetches receipts that prove a submission, as soon as the service may have them. All callers share one run. Failures
- * are kept in memory: after a restart the service is asked once more.
+ * are kept in memory, so a restarted server asks the service once more.
  */
 export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day: Day) => Promise<unknown>) {
   const failures = new Map<Day, Failure>()
-  const asked = new Set<Day>()
-  let flight: { done: Promise<void>, since: number } | undefined
+  const requested = new Set<Day>()
+  let currentRun: { done: Promise<void>, since: number } | undefined
 
   async function findDue (account: string): Promise<Day[]> {
     const [now, today] = [clock.now(), clock.today()]
@@ -45,91 +45,91 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     ])
     return unproven.filter((each) => each.account === account && !each.hasReceipt).map(({ day }) => day)
       .filter((day) => {
-        const wait = daysBetween(day, today) > YOUNG_DAYS ? DAY_MS : AGAIN_MS
+        const wait = daysBetween(day, today) > YOUNG_DAYS ? DAY_MS : RETRY_MS
         const next = Math.max(failures.get(day)?.until ?? 0, (fetched.get(day) ?? 0) + wait)
         return now >= instantInRome(addDays(day, 1), 0, DUE_MINUTE) && now.getTime() >= next
       })
   }
 
-  function note (day: Day, err: unknown): void {
+  function recordFailure (day: Day, err: unknown): void {
     const isRefused = faultOf(err) === 'credentials'
     const reason = isRefused ? 'credenziali_rifiutate' : 'servizio_non_raggiungibile'
-    failures.set(day, { reason, until: clock.now().getTime() + (isRefused ? REFUSED_MS : AGAIN_MS) })
+    failures.set(day, { reason, until: clock.now().getTime() + (isRefused ? REFUSED_RETRY_MS : RETRY_MS) })
   }
 
-  /** Makes a fetch, and remembers its failure. */
-  async function noting<T> (day: Day, work: () => Promise<T>): Promise<T> {
+  /** Runs a fetch, and records whether it fails. */
+  async function recordingFailure<T> (day: Day, work: () => Promise<T>): Promise<T> {
     try {
       const result = await work()
       failures.delete(day)
       return result
     } catch (err) {
-      note(day, err)
+      recordFailure(day, err)
       throw err
     }
   }
 
-  /** @throws the first failure, at the end; a refused login at once */
+  /** @throws the first failure, after the other fetches; after refused credentials it makes no further fetch */
   async function run (account: string): Promise<void> {
     const days = await findDue(account)
-    for (const day of days) asked.add(day)
-    const found: unknown[] = []
-    let inARow = 0
+    for (const day of days) requested.add(day)
+    const errors: unknown[] = []
+    let failuresInARow = 0
     for (const [at, day] of days.entries()) {
       try {
         await fetch(day)
-        inARow = 0
+        failuresInARow = 0
       } catch (err) {
-        // Also a failure after the call, which `noting` has not seen.
-        note(day, err)
-        found.push(err)
-        inARow++
-        if (faultOf(err) !== 'credentials' && inARow < FAILURES_IN_A_ROW) continue
-        // The other days would fail alike.
-        for (const rest of days.slice(at + 1)) note(rest, err)
+        // Records also failures after the call, which `recordingFailure` does not see.
+        recordFailure(day, err)
+        errors.push(err)
+        failuresInARow++
+        if (faultOf(err) !== 'credentials' && failuresInARow < FAILURES_IN_A_ROW) continue
+        // The remaining days would fail for the same reason.
+        for (const rest of days.slice(at + 1)) recordFailure(rest, err)
         break
       }
     }
     for (const day of failures.keys()) if (day < addDays(clock.today(), -RECEIPT_WINDOW_DAYS)) failures.delete(day)
-    if (found.length > 0) throw found[0]
+    if (errors.length > 0) throw errors[0]
   }
 
   /** Fetches the due receipts, or joins a run in progress. */
   async function fetchDue (): Promise<void> {
     if (service === null) return
-    if (flight === undefined) {
+    if (currentRun === undefined) {
       const done = run(service.account).finally(() => {
-        asked.clear()
-        flight = undefined
+        requested.clear()
+        currentRun = undefined
       })
-      flight = { done, since: performance.now() }
+      currentRun = { done, since: performance.now() }
     }
-    await flight.done
+    await currentRun.done
   }
 
   return {
-    noting,
+    recordingFailure,
     fetchDue,
     /** Fetches the due receipts, but waits 3 seconds at most, counted from the start of the run. */
     async askForDue (): Promise<void> {
       const done = fetchDue()
       const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, Math.max(0, (flight?.since ?? 0) + WAIT_MS - performance.now()))
+      const timer = setTimeout(resolve, Math.max(0, (currentRun?.since ?? 0) + WAIT_MS - performance.now()))
       await Promise.race([done, promise]).finally(() => clearTimeout(timer))
     },
-    /** Why the receipt of a day is not stored. */
+    /** Returns why the receipt of a day is not stored. */
     reasonFor (account: string, day: Day): WaitReason {
       if (service === null || account !== service.account) return 'credenziali_mancanti'
       if (day < addDays(clock.today(), -RECEIPT_WINDOW_DAYS)) return 'ricevuta_scaduta'
-      return failures.get(day)?.reason ?? (asked.has(day) ? 'ricevuta_chiesta' : 'non_ancora_emessa')
+      return failures.get(day)?.reason ?? (requested.has(day) ? 'ricevuta_chiesta' : 'non_ancora_emessa')
     },
-    /** Lets refused days be asked for again, because the service has accepted the credentials since. */
+    /** Allows the fetches that were refused, because the service has accepted the credentials since. */
     retryRefused (): void {
       for (const [day, { reason }] of failures) if (reason === 'credenziali_rifiutate') failures.delete(day)
     },
     /** Resolves when no run is in progress. */
     async settled (): Promise<void> {
-      await flight?.done.catch(() => {})
+      await currentRun?.done.catch(() => {})
     }
   }
 }

@@ -65,7 +65,7 @@ export function receiptArchive (options: Archive) {
  */
 async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watched, day: Day) {
   if (service === null) throw new CredenzialiMancanti()
-  const pdf = await due.noting(day, () => downloadReceipt(service, day, closing))
+  const pdf = await due.recordingFailure(day, () => downloadReceipt(service, day, closing))
   const at = clock.now().toISOString()
   const of = { utente: service.account, giorno: day }
   if (pdf === undefined) {

@@ -16,7 +16,7 @@ import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import { isKnown } from '#src/lib/etag.ts'
-import { advice, meantComuni } from '../rules/proposals.ts'
+import { advice, matchingComuni } from '../rules/proposals.ts'
 import type { Tables } from '../tables/code-tables.ts'
 import { comuneLabel, provinceLabel, stateLabel } from '../tables/labels.ts'
 
@@ -145,7 +145,7 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
  */
 function refuseName (text: string, tables: Tables, today: Day): void {
   if (/^\d{9}$/.test(text)) return
-  const { consiglio, ...proposed } = advice(meantComuni(text, '', tables, today))
+  const { consiglio, ...proposed } = advice(matchingComuni(text, '', tables, today))
   throw new CampiNonValidi({
     campo: 'comune_codice', messaggio: `${text} non è un codice di nove cifre${consiglio}`, ...proposed
   })

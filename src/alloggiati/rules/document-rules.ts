@@ -7,7 +7,7 @@ import { STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
 import { isPlaceholder, unusualNumber } from './documents.ts'
 import { describeCharacters } from './confusable-letters.ts'
-import { advice, isCentralOffice, meantIssuers, meantStates, successors } from './proposals.ts'
+import { advice, isCentralOffice, matchingIssuers, matchingStates, successors } from './proposals.ts'
 import { isMinor } from './person-rules.ts'
 import { namedComuni, type Rule } from './rule.ts'
 
@@ -131,7 +131,7 @@ const HOLDER_RULES: readonly Rule[] = [
     source: 'Tabella Luoghi',
     applies: ({ issue, fields: { luogo_rilascio: codice }, today, tables }) =>
       issue.status === 'unknown' && !isCentralOffice(codice) &&
-      { codice, ...advice(meantIssuers(codice, tables, today)) }
+      { codice, ...advice(matchingIssuers(codice, tables, today)) }
   },
   {
     id: 'rilascio-ufficio-centrale',
@@ -139,7 +139,7 @@ const HOLDER_RULES: readonly Rule[] = [
     message: "{codice} è l'ufficio centrale della Motorizzazione, che è a Roma, e non un comune{consiglio}",
     source: 'Patente, campo 4c; tracciato, campo 14',
     applies: ({ fields: { luogo_rilascio: codice }, today, tables }) =>
-      isCentralOffice(codice) && { codice, ...advice(meantIssuers(codice, tables, today)) }
+      isCentralOffice(codice) && { codice, ...advice(matchingIssuers(codice, tables, today)) }
   },
   {
     id: 'rilascio-ambiguo',
@@ -162,7 +162,7 @@ const HOLDER_RULES: readonly Rule[] = [
       const place = issue.status === 'ceased' ? issue.comune : issue.state
       const found = advice(issue.status === 'ceased'
         ? successors(issue.comune, tables, today)
-        : meantStates(place.descrizione, tables, today))
+        : matchingStates(place.descrizione, tables, today))
       const consiglio = found.consiglio || ': indicare il comune o lo stato di oggi'
       const data = dayWithArticle('il', italianDay(place.cessato_il!))
       return { nome: place.descrizione, data, ...found, consiglio }

@@ -3,7 +3,7 @@ import { italianDay, type Day } from '#src/lib/time.ts'
 import type { Tables } from '../tables/code-tables.ts'
 import { inForce, ITALY, STATELESS, type Comune, type Stato } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
-import { advice, meantComuni, meantStates, successors } from './proposals.ts'
+import { advice, matchingComuni, matchingStates, successors } from './proposals.ts'
 import { namedComuni, type Rule, type Values } from './rule.ts'
 
 /** Rules about birth and citizenship. Comune and province depend on the birth state, never on the citizenship. */
@@ -14,7 +14,7 @@ export const PLACE_RULES: readonly Rule[] = [
     message: "Lo stato di nascita è obbligatorio (per l'Italia 100000100)",
     source: 'Tracciato, campo 10',
     applies: ({ birth, fields, born, today, tables }) => birth.stateCode === '' && (
-      meantComuni(fields.comune_nascita, '', tables, born ?? today).length === 0 || { proposta: ITALY })
+      matchingComuni(fields.comune_nascita, '', tables, born ?? today).length === 0 || { proposta: ITALY })
   },
   {
     id: 'stato-nascita-sconosciuto',
@@ -22,7 +22,7 @@ export const PLACE_RULES: readonly Rule[] = [
     message: 'Lo stato di nascita {codice} non è nella tabella degli stati{consiglio}',
     source: 'Tabella Luoghi',
     applies: ({ birth: { stateCode: codice, state }, born, today, tables }) =>
-      codice !== '' && state === undefined && { codice, ...advice(meantStates(codice, tables, born ?? today)) }
+      codice !== '' && state === undefined && { codice, ...advice(matchingStates(codice, tables, born ?? today)) }
   },
   {
     id: 'stato-nascita-apolide',
@@ -63,7 +63,7 @@ export const PLACE_RULES: readonly Rule[] = [
     source: 'Tabella Luoghi',
     applies: ({ birth: { comune }, fields: { comune_nascita: codice, provincia_nascita }, born, today, tables }) =>
       comune.status === 'unknown' &&
-      { codice, ...advice(meantComuni(codice, provincia_nascita, tables, born ?? today)) }
+      { codice, ...advice(matchingComuni(codice, provincia_nascita, tables, born ?? today)) }
   },
   {
     id: 'comune-ambiguo',
@@ -173,7 +173,7 @@ export const PLACE_RULES: readonly Rule[] = [
     source: 'Tabella Luoghi',
     applies: ({ fields: { cittadinanza: codice }, today, tables }) =>
       codice !== '' && tables.stato(codice) === undefined &&
-      { codice, ...advice(meantStates(codice, tables, today)) }
+      { codice, ...advice(matchingStates(codice, tables, today)) }
   },
   {
     id: 'cittadinanza-cessata',
@@ -197,7 +197,7 @@ function comuneProvince ({ descrizione, provincia }: Comune): Values {
 function endedState (state: Stato | undefined, day: Day, tables: Tables): false | Values {
   const values = ended(state, day)
   if (values === false) return false
-  const today = advice(meantStates(state!.descrizione, tables, day))
+  const today = advice(matchingStates(state!.descrizione, tables, day))
   return { ...values, ...today, consiglio: today.consiglio || ': indicare lo stato di oggi' }
 }
 

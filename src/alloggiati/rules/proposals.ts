@@ -4,10 +4,10 @@ import type { Tables } from '../tables/code-tables.ts'
 import { codeLabel } from '../tables/labels.ts'
 import { inForce, ITALY, type Codice, type Comune, type Stato } from '../tables/types.ts'
 
-/** Candidates that a message lists at most: as many as the states that succeeded to the Soviet Union. */
+/** Maximum candidates in a message: the Soviet Union has 15 successor states. */
 const LISTED_MAX = 15
 
-/** Police offices that issue documents, before the name or the sign of their place. `MC` is the Motorizzazione. */
+/** Offices that issue documents. The name or sign of their place follows. `MC` is the Motorizzazione. */
 const OFFICE = new RegExp(
   '^(?:COMUNE|MUNICIPIO|QUESTURA|PREFETTURA|COMMISSARIATO|MOTORIZZAZIONE(?: CIVILE)?|UMC|MCTC|MC TC|MC|MIT) ' +
   '(?:DI |DEL |DELLA |DELL )?'
@@ -30,27 +30,27 @@ export function advice (found: readonly (Codice | Comune)[]): { consiglio: strin
     : { consiglio: `: indicare ${codeLabel(row)}`, proposta: row.codice }
 }
 
-/** The states in force that a text means, by name or ISO code. An Italian comune means Italy. */
-export function meantStates (text: string, tables: Tables, day: Day): readonly Stato[] {
+/** Finds the states in force with this name or ISO code. An Italian comune counts as Italy. */
+export function matchingStates (text: string, tables: Tables, day: Day): readonly Stato[] {
   const isComune = tables.comune(text) !== undefined
   return tables.named('paesi', isComune ? ITALY : text).filter((state) => inForce(state, day))
 }
 
-/** The comuni in force that a text means, in the given province if there are any. */
-export function meantComuni (text: string, provincia: string, tables: Tables, day: Day): readonly Comune[] {
+/** Finds the comuni in force with this name or code, in the given province if there are any. */
+export function matchingComuni (text: string, provincia: string, tables: Tables, day: Day): readonly Comune[] {
   const found = tables.named('comuni', text).filter((comune) => inForce(comune, day))
   const listed = found.filter((comune) => comune.provincia === provincia)
   const past = found.filter((comune) => tables.hadSign(comune, provincia))
   return [listed, past].find((each) => each.length > 0) ?? found
 }
 
-/** The places in force that a text means as the issuer of a document. */
-export function meantIssuers (text: string, tables: Tables, day: Day): readonly (Comune | Stato)[] {
+/** Finds the places in force that a text names as the issuer of a document. */
+export function matchingIssuers (text: string, tables: Tables, day: Day): readonly (Comune | Stato)[] {
   if (isCentralOffice(text)) return [tables.comune(ROME) ?? []].flat()
   const office = OFFICE.exec(searchKey(text))
   return office === null
-    ? [...meantComuni(text, '', tables, day), ...meantStates(text, tables, day)]
-    : meantComuni(office.input.slice(office[0].length), '', tables, day)
+    ? [...matchingComuni(text, '', tables, day), ...matchingStates(text, tables, day)]
+    : matchingComuni(office.input.slice(office[0].length), '', tables, day)
 }
 
 /** The comuni that succeeded to an ended one: the same name, or the code that a new name gave it (900 more). */

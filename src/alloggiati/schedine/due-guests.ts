@@ -13,7 +13,7 @@ interface DueGuests { day: Day, places: number[], nights: number[] }
 export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests {
   const periods = nextPeriods(compared, today)
   const declared = declaredPlaces(compared)
-  const sentThen = declaredPlaces(compared, (arrival) => arrival === day)
+  const sentOnDay = declaredPlaces(compared, (arrival) => arrival === day)
   const sentBefore = declaredPlaces(compared, (arrival) => arrival < day)
   const due: DueGuests = { day, places: [], nights: [] }
   for (const [place, { arrival, departure }] of compared.days.entries()) {
@@ -21,7 +21,7 @@ export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests 
     const isNext = arrival < day && period?.from === day
     const isRenewal = !declared[place] && renewals(arrival, departure).includes(day)
     // A guest sent for the first time with this arrival was sent before the booking was moved.
-    const isSent = sentThen[place]! && sentBefore[place]!
+    const isSent = sentOnDay[place]! && sentBefore[place]!
     if (arrival !== day && !isNext && !isRenewal && !isSent) continue
     due.places.push(place)
     due.nights.push(isNext ? period!.nights : Math.max(1, daysBetween(day, departure)))
@@ -48,7 +48,7 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
     : compared.days.flatMap(({ arrival, departure }, place) =>
       declared[place] ? periods[place]?.from ?? [] : renewals(arrival, departure))
   const allowed = [...new Set(days)].toSorted()
-  // When every night is declared, the refusal of guests who were sent says more.
+  // When every night is declared, the later error about guests who were sent is more exact.
   const isSent = allowed.length === 0 && declaredPlaces(compared, (arrival) => arrival === dal).includes(true)
   if (!isSent && !allowed.includes(dal)) {
     const messaggio = allowed.length === 0
@@ -61,19 +61,20 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
 
 /**
  * The guests to send without `dal`: those who arrive with the booking, or today or yesterday.
- * @throws CampiNonValidi when only the nights of a prolonged stay can be sent, with the day to name
+ * @throws CampiNonValidi when only the nights of a prolonged stay can be sent; the error gives the day for `dal`
  */
 export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   const { stay: { check_in }, days } = compared
   const declared = declaredPlaces(compared)
   const arrivals = [...new Set(days.map(({ arrival }) => arrival))].toSorted()
   const open = arrivals.filter((day) => arrivalWindowOpen(day, today))
-  const isLeft = (day: Day) => days.some(({ arrival }, place) => arrival === day && !declared[place])
-  const day = arrivals.every((arrival) => arrival === check_in) ? check_in : open.find(isLeft) ?? open[0] ?? check_in
+  const isUndeclared = (day: Day) => days.some(({ arrival }, place) => arrival === day && !declared[place])
+  const isOneArrival = arrivals.every((arrival) => arrival === check_in)
+  const day = isOneArrival ? check_in : open.find(isUndeclared) ?? open[0] ?? check_in
   const due = dueOn(compared, day, today)
   const isOpen = arrivalWindowOpen(day, today)
-  if (isOpen && (isLeft(day) || days.length === 0)) return due
-  const again = nextDays(compared, today)[0]
+  if (isOpen && (isUndeclared(day) || days.length === 0)) return due
+  const again = repeatedArrivals(compared, today)[0]
   if (again === undefined) return due
   const why = isOpen ? 'è già comunicato' : 'non si può più inviare'
   const messaggio = `l'arrivo ${dayWithArticle('del', italianDay(day))} ${why}; ` +
@@ -81,8 +82,8 @@ export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   throw new CampiNonValidi({ campo: 'dal', messaggio })
 }
 
-/** The days of today and yesterday on which guests arrive again. */
-function nextDays (compared: ComparedStay, today: Day): Day[] {
+/** Those of yesterday and today on which guests arrive again. */
+function repeatedArrivals (compared: ComparedStay, today: Day): Day[] {
   const { stay: { check_in, numero_notti }, days } = compared
   const declared = declaredPlaces(compared)
   const periods = nextPeriods(compared, today)

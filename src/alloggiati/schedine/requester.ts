@@ -21,12 +21,12 @@ export interface Requester {
   note (tx: Transaction, ricevuta: string): Promise<void>
   /** Sets the `Location` of the submission. */
   locate (id: number): void
-  /** Marks the answer as not final: a repeated request with the same key gets the current state. */
+  /** Marks the response as not final: a repeated request with the same key gets the current state. */
   leaveOpen (): void
   /** Sets `Preference-Applied` if the caller sent `Prefer: respond-async`. */
-  tellUnawaited (): void
+  confirmAsync (): void
   /**
-   * Marks the answer as final, and stores it. If nothing was sent for a transient reason, a repeated request with the
+   * Marks the response as final, and stores it. If nothing was sent for a transient reason, a repeated request with the
    * same key starts again.
    */
   end (): void
@@ -46,7 +46,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
       request.isUndecided = false
     },
     leaveOpen () { request.isUndecided = true },
-    tellUnawaited () {
+    confirmAsync () {
       if (isAsync) reply.header('preference-applied', 'respond-async')
     }
   }

@@ -19,7 +19,7 @@ import { describeWaiting, SchedineInCorso } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { areAboutCaller } from '../service/police-faults.ts'
-import { tellFailure } from '../service/soap/errors.ts'
+import { failureText } from '../service/soap/errors.ts'
 import { accept, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
 import { follow, type Requester, reserveInTime } from './requester.ts'
 import { eq } from 'drizzle-orm'
@@ -96,10 +96,10 @@ async function send (
   const result = await follow(ledger, { id, ricevuta }, requester)
   if (result === undefined || isUnderWay(result.stato)) {
     requester.leaveOpen()
-    requester.tellUnawaited()
+    requester.confirmAsync()
     const until = (await readWaiting(db, [ricevuta])).get(ricevuta)
-    const told = until && describeWaiting(until)
-    throw new InvioFallito('INVIO_IN_CORSO', { ricevuta, told }, requester.isAsync ? 202 : 422)
+    const reason = until && describeWaiting(until)
+    throw new InvioFallito('INVIO_IN_CORSO', { ricevuta, reason }, requester.isAsync ? 202 : 422)
   }
   closeIfDecided(requester, result.stato)
   const response = answerOf(result, { ricevuta, metodo, prenotazione_id })
@@ -119,10 +119,10 @@ async function othersOf (
   const [{ numero_ospiti } = { numero_ospiti: 0 }] = await staysById(db, [id])
   const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
   if (sent + later >= numero_ospiti) return []
-  const told = `${countWithNoun(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
+  const share = `${countWithNoun(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
   const others = numero_ospiti - sent === 1 ? 'l\'altro va inviato' : 'gli altri vanno inviati'
   const deadline = inRome(filingDeadline(data_arrivo, permanenza))
-  return [{ ospite: 0, campo: 'ospiti', messaggio: `${told}: ${others} entro ${deadline}` }]
+  return [{ ospite: 0, campo: 'ospiti', messaggio: `${share}: ${others} entro ${deadline}` }]
 }
 
 /** An unknown outcome is not final: a receipt or a person settles it later. */
@@ -162,7 +162,7 @@ function failure (
   accepted: EsitoSchedina['esito'],
   reference: { ricevuta?: string } = {}
 ): InvioFallito {
-  const messaggio_soap = tellFailure(errore ?? '')
+  const messaggio_soap = failureText(errore ?? '')
   if (stato === 'non_inviato') {
     const cause = areAboutCaller(messaggio_soap) ? 'CREDENZIALI_RIFIUTATE' : causa ?? 'NON_INVIATO'
     return new InvioFallito(cause, { messaggio_soap, ...reference })
@@ -175,11 +175,11 @@ function failure (
   // A row excluded because of another row has no error code of the service.
   const first = refused.find(({ codice_errore: code }) => code) ?? refused[0]!
   const why = [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': ')
-  const told = `ospite ${first.indice + 1}: ${why}`
+  const reason = `ospite ${first.indice + 1}: ${why}`
   return new InvioFallito('SCHEDINE_RIFIUTATE', {
     codice_errore: first.codice_errore ?? '',
-    messaggio_soap: told,
-    told,
+    messaggio_soap: reason,
+    reason,
     schedine: schedine.map((row) =>
       ({ ospite: row.indice, esito: row.esito === 'acquisita' ? accepted : 'rifiutata', ...textsOf(row) })),
     ...reference
@@ -192,13 +192,13 @@ export function textsOf ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowR
 }
 
 /**
- * Answers a repeated request with the current state of the submission that the first one created.
+ * Responds to a repeated request with the current state of the submission that the first one created.
  * @throws SchedineInCorso while it is under way; InvioFallito
  */
 export async function respondToRepeat (db: Executor, ricevuta: string, requester: Requester): Promise<InvioAnswer> {
   const { id, metodo, prenotazione_id } = invii
   const [found] = await db.select({ id, metodo, prenotazione_id }).from(invii).where(eq(invii.ricevuta, ricevuta))
-  const { id: submission, ...told } = found!
+  const { id: submission, ...fields } = found!
   requester.locate(submission)
   const result = await readResult(db, submission)
   if (isUnderWay(result.stato)) {
@@ -207,7 +207,7 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
     throw new SchedineInCorso(ricevuta, result.stato, { waitsUntil: waiting.get(ricevuta) })
   }
   closeIfDecided(requester, result.stato)
-  return answerOf(result, { ricevuta, ...told })
+  return answerOf(result, { ricevuta, ...fields })
 }
 
 /**

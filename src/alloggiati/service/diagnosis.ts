@@ -13,7 +13,7 @@ import { SoapTransportError } from './soap/errors.ts'
 
 /**
  * Checks the configured police service and its credentials. No guest data is sent.
- * @returns the address asked
+ * @returns the URL of the service
  * @throws ConnessioneFallita
  */
 export async function checkPolice (
@@ -39,7 +39,7 @@ export async function check (service: PoliceService | null): Promise<Static<type
   service.token.invalidate()
   const { esito } = await authenticate(service, service.answerDeadline()).catch((err: unknown) => {
     const kind = faultOf(err)
-    // Other errors are ours.
+    // Other errors come from this server.
     if (kind === undefined) throw err
     throw failed(kind, err instanceof SoapTransportError ? err.message : undefined)
   })
@@ -50,7 +50,7 @@ export async function check (service: PoliceService | null): Promise<Static<type
   return { connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: service.endpoint }
 }
 
-/** @param reason more exact than the fault's text */
+/** @param reason replaces the fault's text when it is more exact */
 function failed (kind: FaultKind, reason: string = FAULTS[kind].text): ConnessioneFallita {
   return new ConnessioneFallita(FAULTS[kind].code, reason)
 }

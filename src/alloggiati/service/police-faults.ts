@@ -4,7 +4,7 @@ import { TabellaError } from '../tables/tabella.ts'
 import type { EsitoOperazioneServizio } from './soap/contract.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from './soap/errors.ts'
 
-/* The one mapping of the police service's faults to answers, for every call. */
+/* Maps each failed call to the police service to the error that the client receives. All routes use this mapping. */
 
 /** Advice for refused credentials (guide, p. 28). */
 export const NEW_WSKEY = 'Se la password è cambiata o scaduta, generare nel portale Alloggiati Web una nuova chiave ' +
@@ -33,7 +33,7 @@ export const FAULTS = {
 
 export type FaultKind = keyof typeof FAULTS
 
-/** The error of a fault, with the details that a 422 has in the contract. */
+/** The error that the client receives. The contract requires details for a 422. */
 export class PoliceFault extends ShapedError {
   constructor (kind: FaultKind, dettagli?: { codice_errore: string, messaggio_soap: string }) {
     const { code, status, text } = FAULTS[kind]
@@ -42,8 +42,8 @@ export class PoliceFault extends ShapedError {
 }
 
 /**
- * The kind of a failed call; undefined for an error that is not the service's.
- * @param changes whether the call changes something, so that without an answer the change may have been made
+ * The kind of a failed call; undefined for an error that does not come from the call.
+ * @param changes the call changes data of the service, so without a reply the change may have been made
  */
 export function faultOf (err: unknown, changes = false): FaultKind | undefined {
   if (err instanceof AlloggiatiCredentialsError) return 'credentials'
@@ -51,10 +51,10 @@ export function faultOf (err: unknown, changes = false): FaultKind | undefined {
   return err instanceof TabellaError ? 'unreachable' : undefined
 }
 
-/** Names with which the service refuses the caller of a Send before it looks at the rows: nothing was sent. */
+/** Error names with which the service refuses the caller of a Send before it reads the rows, so nothing was sent. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
-/** The same for other calls, where a wider match risks nothing. Plain words, so the match is linear. */
+/** The same for other calls, where a false match sends no guest twice. Plain words, so matching takes linear time. */
 const CALLER_REFUSED = /AUTENTICAZIONE|AUTENTICATO|TOKEN|CREDENZIALI|WSKEY|WS_KEY|CHIAVE_WEB|PASSWORD/i
 
 /** Whether the words of a refusal are about the caller, and not about the request. */
@@ -67,7 +67,10 @@ export function refusesCaller ({ esito, ErroreDes }: EsitoOperazioneServizio): b
   return !esito && areAboutCaller(ErroreDes)
 }
 
-/** Reads from the service. A failure becomes its fault. */
+/**
+ * Runs a call to the service.
+ * @throws PoliceFault if the call fails
+ */
 export async function orFault<T> (work: () => Promise<T>, changes = false): Promise<T> {
   try {
     return await work()
@@ -75,6 +78,6 @@ export async function orFault<T> (work: () => Promise<T>, changes = false): Prom
     const kind = faultOf(err, changes)
     if (kind === undefined) throw err
     if (kind !== 'unknown' || !(err instanceof SoapTransportError)) throw new PoliceFault(kind)
-    throw new PoliceFault(kind, { codice_errore: FAULTS.unknown.code, messaggio_soap: err.told })
+    throw new PoliceFault(kind, { codice_errore: FAULTS.unknown.code, messaggio_soap: err.userText })
   }
 }

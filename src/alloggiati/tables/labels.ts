@@ -2,7 +2,7 @@ import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 import type { Codice, Comune, Provincia, Stato } from './types.ts'
 
-/* The texts that answers and messages show for a code. Every one of them finds the code again. */
+/* The texts that responses and messages show for a code. A search for one of these texts finds the code. */
 
 export function comuneLabel ({ descrizione, provincia, cessato_il: end }: Comune): string {
   return `${descrizione} (${provincia})${ceased(end)}`

@@ -5,7 +5,7 @@ import type { Day } from '#src/lib/time.ts'
 
 const LANGUAGES = ['it', 'en', 'de', 'fr']
 
-/** A sign that comuni had or have, and that the service's table does not give them. */
+/** A province sign of comuni, now or formerly, which the service's table lacks. */
 interface OtherSign { sign: string, from: Day, until: Day, comuni: ReadonlySet<string> }
 
 export interface OtherNames {

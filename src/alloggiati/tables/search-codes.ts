@@ -18,10 +18,10 @@ export interface Entry<T> {
 /** Words that spellings of one place add or leave out: `Reggio nell'Emilia`, `carta d'identità`. */
 const PARTICLES = new Set(('D DI DEL DELL DELLO DELLA DEI DEGLI DELLE DE IN NEL NELL NELLO NELLA NEI NEGLI NELLE ' +
   'A AL ALL ALLO ALLA AI AGLI ALLE SUL SULL SULLO SULLA SUI SUGLI SULLE L E ED').split(' '))
-/** A shorter text is searched at the start of words only, and so are several shorter words. */
+/** A shorter text matches only at the start of words. Words in any order match if one of them is longer than this. */
 const INSIDE_MIN = 3
 
-/** Prepares a row. `names` are as people write them, and `codes` match as a whole or by prefix. */
+/** Prepares a row for the search. `names` are as people write them, and `codes` match as a whole or by prefix. */
 export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], codes: readonly string[]): Entry<T> {
   const keys = [...new Set(names.map(searchKey))]
   const compact = [...new Set(keys.flatMap((key) => [key.replaceAll(' ', ''), withoutParticles(key).join('')]))]
@@ -64,7 +64,7 @@ function rankedBy<T> (entries: readonly Entry<T>[], key: string): Hit<T>[] {
   const wanted = {
     key, compact: key.replaceAll(' ', ''), loose: words.join(''), words: words.map((word) => ` ${word}`)
   }
-  // Every rank needs the longest word somewhere, which leaves few rows to look at closely.
+  // Every rank needs the longest word somewhere, so only few rows remain to be ranked.
   return entries.filter(({ text }) => text.includes(longest))
     .map((entry) => ({ entry, rank: rankOf(entry, wanted) })).filter(({ rank }) => rank < Infinity)
 }
@@ -81,8 +81,8 @@ function rankOf (
     return RANKS.prefix
   }
   if (words.includes(` ${key}`)) return RANKS.word
-  const isTelling = wanted.words.some((word) => word.length > INSIDE_MIN)
-  if (isTelling && wanted.words.every((word) => words.includes(word))) return RANKS.words
+  const hasLongWord = wanted.words.some((word) => word.length > INSIDE_MIN)
+  if (hasLongWord && wanted.words.every((word) => words.includes(word))) return RANKS.words
   return key.length >= INSIDE_MIN && (words.includes(key) || compact.some((each) => each.includes(loose)))
     ? RANKS.inside
     : Infinity

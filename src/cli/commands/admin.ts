@@ -22,7 +22,7 @@ export async function createAdmin (context: Context, options: AdminOptions): Pro
     method: 'POST',
     body: { email: options.email, password, email_confirm: true, app_metadata: { role: 'admin' } }
   }))
-  return tell(context, options, `Amministratore ${email} creato.`, { id, email }, password)
+  return report(context, options, `Amministratore ${email} creato.`, { id, email }, password)
 }
 
 /**
@@ -39,7 +39,7 @@ export async function resetPassword (context: Context, options: ResetOptions): P
   const left = rimossi ? 'sono rimossi' : 'restano, se ci sono (li toglie --rimuovi-secondo-fattore)'
   const text = `Password di ${email} cambiata: le sue sessioni e le sue chiavi API non valgono più. Secondi fattori ` +
     `e passkey ${left}.`
-  return tell(context, options, text, { id, email, rimossi }, password)
+  return report(context, options, text, { id, email, rimossi }, password)
 }
 
 async function findUser (context: Context, given: string): Promise<AuthUser> {
@@ -58,7 +58,7 @@ async function newPassword ({ terminal }: Context, { genera }: AdminOptions): Pr
 }
 
 /** Shows a password only when this program has generated it. */
-function tell ({ out }: Context, { genera }: AdminOptions, text: string, result: object, password: string): Exit {
+function report ({ out }: Context, { genera }: AdminOptions, text: string, result: object, password: string): Exit {
   if (genera === true) {
     out.note(`${text} La password non verrà mostrata di nuovo.`)
     out.result(password, { ...result, password })

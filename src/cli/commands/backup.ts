@@ -14,7 +14,7 @@ export async function backup (context: Context, file: string, { verify = false }
   const operations = await import('#src/backup/index.ts')
   if (verify) {
     const passphrase = await secretOf(terminal, VARIABLE, PASSPHRASE)
-    const { manifest: { version, created }, summary } = await told(() => operations.verify(file, passphrase))
+    const { manifest: { version, created }, summary } = await asCliError(() => operations.verify(file, passphrase))
     warnOfGaps(context, summary)
     out.result(`Salvataggio integro del ${created} (Locanda ${version}): ${contentOf(summary)}`, {
       creato: created, versione: version, ...figuresOf(summary)
@@ -24,7 +24,7 @@ export async function backup (context: Context, file: string, { verify = false }
   const passphrase = await newSecret(terminal, VARIABLE, PASSPHRASE)
   if (passphrase.length < LEAST) throw usageError(`La passphrase deve avere almeno ${LEAST} caratteri`)
   const { env, onInterrupt = () => () => {} } = terminal
-  const { size, summary } = await told(() => operations.backUp(env, file, passphrase, onInterrupt))
+  const { size, summary } = await asCliError(() => operations.backUp(env, file, passphrase, onInterrupt))
   warnOfGaps(context, summary)
   out.result(`Salvato in ${file} (${size} byte): ${contentOf(summary)}`, { file, byte: size, ...figuresOf(summary) })
   return EXIT.ok
@@ -36,7 +36,7 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   const { env, onInterrupt = () => () => {} } = terminal
   const passphrase = await secretOf(terminal, VARIABLE, PASSPHRASE)
   const operations = await import('#src/backup/index.ts')
-  const summary = await told(() => operations.restore(env, file, passphrase, onInterrupt))
+  const summary = await asCliError(() => operations.restore(env, file, passphrase, onInterrupt))
   warnOfGaps(context, summary)
   out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli')
@@ -68,7 +68,7 @@ function rowsOf (tables: Record<string, number>): number {
   return Object.values(tables).reduce((sum, rows) => sum + rows, 0)
 }
 
-async function told<T> (work: () => Promise<T>): Promise<T> {
+async function asCliError<T> (work: () => Promise<T>): Promise<T> {
   const { BrokenOff, OperationError } = await import('#src/backup/index.ts')
   try {
     return await work()

@@ -8,7 +8,7 @@ import { dayOf } from '../output.ts'
 
 interface LoginOptions { email?: string, chiave?: boolean }
 
-/** Signs in, or takes a key of the user's, and stores the key. The key that it replaces is revoked. */
+/** Signs in, or reads a key from the user, and stores the key. Revokes the key that it replaces. */
 export async function login (context: Context, { email, chiave = false }: LoginOptions): Promise<Exit> {
   const { terminal, out } = context
   const [url, earlier] = await Promise.all([context.base(), context.stored()])
@@ -57,7 +57,7 @@ export async function key (context: Context, { email, giorni: days, scope: scope
   return EXIT.ok
 }
 
-/** Revokes a key on its server. If the server does not know it any more, nothing is left to do. */
+/** Revokes a key on its server. A key that the server no longer knows counts as revoked. */
 async function revoke (context: Context, { url, id, key }: StoredKey): Promise<void> {
   const path = `/api/v1/keys/${encodeURIComponent(id)}`
   const response = await context.send(url, path, { method: 'DELETE', headers: { 'x-api-key': key } })

@@ -159,9 +159,9 @@ async function attempt (
   const outcome = await send(messageOf(claimed, at, before === null ? [segreto] : [segreto, before]), signal)
   if (signal.aborted && outcome.stato_http === null) return await release(db, claimed)
   const durationMs = Math.round(performance.now() - startedAt)
-  const told = mail.configured ? config.ALARM_EMAIL : []
+  const recipients = mail.configured ? config.ALARM_EMAIL : []
   const settled = await settle(db, claimed, { ...outcome, at, durationMs }, firstDelayMs, async (tx, suspended) => {
-    for (const to of told) await mail.enqueue(tx, { to, ...suspensionMail(suspended) })
+    for (const to of recipients) await mail.enqueue(tx, { to, ...suspensionMail(suspended) })
   })
   if (settled === 'sospeso') {
     mail.deliver()

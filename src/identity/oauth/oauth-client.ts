@@ -29,8 +29,8 @@ export interface OAuthClient {
 const SCOPE = /^[\x21\x23-\x5b\x5d-\x7e]+$/
 
 /** The default scopes plus those that a client requests (RFC 6749, section 3.3). */
-export function joinScopes (usual: string, asked = ''): string {
-  return [...new Set(`${usual} ${asked}`.split(/[ ,]+/).filter((scope) => SCOPE.test(scope)))].join(' ')
+export function joinScopes (defaults: string, requested = ''): string {
+  return [...new Set(`${defaults} ${requested}`.split(/[ ,]+/).filter((scope) => SCOPE.test(scope)))].join(' ')
 }
 
 /** The callback's URL, reduced to the fields that this client reads. */

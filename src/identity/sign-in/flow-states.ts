@@ -88,9 +88,9 @@ export async function deleteCodes (tx: Transaction, user_id: string, provider?: 
 export async function deleteOldFlows (db: Database): Promise<void> {
   const { created_at, provider_secrets, authenticated_at } = flow_states
   const short = sql`now() - interval '10 minutes'`
-  const neverCameBack = and(isNotNull(provider_secrets), lt(created_at, short))
+  const isAbandoned = and(isNotNull(provider_secrets), lt(created_at, short))
   const isOld = lt(created_at, sql`now() - interval '2 days'`)
-  await deleteInBatches(db, flow_states, or(neverCameBack, lt(authenticated_at, short), isOld))
+  await deleteInBatches(db, flow_states, or(isAbandoned, lt(authenticated_at, short), isOld))
 }
 
 function matchesChallenge (

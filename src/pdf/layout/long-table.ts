@@ -24,8 +24,8 @@ export function longTable (node: Checked<'table'>, { width, height }: Sheet['bod
   const headHeight = rowHeight + 2
   const perPage = Math.max(1, Math.floor((height - headHeight) / rowHeight) - 1)
   const { lines, shortened } = shortenedTo(width, prepared)
-  const told = countWithNoun(shortened, 'cella della tabella è abbreviata', 'celle della tabella sono abbreviate')
-  if (shortened > 0) build.warn('TESTO_TRONCATO', told)
+  const notice = countWithNoun(shortened, 'cella della tabella è abbreviata', 'celle della tabella sono abbreviate')
+  if (shortened > 0) build.warn('TESTO_TRONCATO', notice)
   return Array.from({ length: Math.ceil(lines.rows.length / perPage) }, (_, page) => {
     const rows = lines.rows.slice(page * perPage, (page + 1) * perPage)
     const isLast = (page + 1) * perPage >= lines.rows.length

@@ -33,8 +33,8 @@ function faultOf (line: string, at: number, lines: readonly string[]): FieldErro
   const lengths = lengthsFor(lines)
   if (lengths.includes(line.length)) return []
   const wanted = lengths.length === 1 ? `, come ogni riga di ${FORMATS_OF[lengths[0]!]}` : ''
-  const told = `ha ${countWithNoun(line.length, 'carattere', 'caratteri')}`
-  return [{ campo, messaggio: `${told}: devono essere ${lengths.join(' o ')}${wanted}` }]
+  const found = `ha ${countWithNoun(line.length, 'carattere', 'caratteri')}`
+  return [{ campo, messaggio: `${found}: devono essere ${lengths.join(' o ')}${wanted}` }]
 }
 
 const FORMATS_OF = Object.fromEntries(LAYOUTS.map(({ length, format }) => [length, format]))

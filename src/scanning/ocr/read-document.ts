@@ -33,7 +33,7 @@ export interface TextSource {
 interface Reading { caller: string, signal: AbortSignal }
 
 /**
- * Reads documents: our reader finds the zone while an OCR engine reads the text.
+ * Reads documents: the MRZ reader finds the zone while an OCR engine reads the text.
  * @throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), and the errors of the OCR engine
  */
 export function documentReader (
@@ -68,7 +68,7 @@ export function documentReader (
       }
     } catch (err) {
       failed.abort()
-      // Wait for the zone: answering now would abort the task and kill its thread, and a new thread costs more.
+      // Wait for the zone: a response now would abort the task and kill its thread, and a new thread costs more.
       await zoneRead.catch(() => {})
       throw err
     }
@@ -81,11 +81,11 @@ export function documentReader (
       const zone = await zoneOf(await decode(image, null, reading), reading)
       return { text: '', mrz: zone?.lines ?? null }
     }
-    const giveBack = acquireSlot(reading.caller)
+    const releaseSlot = acquireSlot(reading.caller)
     try {
       return await withText(image, lingue, reading)
     } finally {
-      giveBack()
+      releaseSlot()
     }
   }
 }

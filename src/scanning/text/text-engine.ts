@@ -106,10 +106,10 @@ function readingThread (script: URL, readingsMax: number) {
         once(running, 'exit', { signal }).then(() => { throw new LavoroNonRiuscito() })
       ])
       running.postMessage(request)
-      const [told] = await reply
-      if ('fault' in told) throw new LavoroNonRiuscito()
+      const [result] = await reply
+      if ('fault' in result) throw new LavoroNonRiuscito()
       if (++readings >= readingsMax) await end()
-      return told.text
+      return result.text
     } catch {
       // Kill the thread, because it may still be working.
       await end()

@@ -51,7 +51,7 @@ export default fp<FilesOptions>(async function files (app, { config, keys, wrapB
   })
   app.addGauge({
     name: 'missing_files',
-    help: 'Stored files that were missing or truncated when they were last looked at, once a night.',
+    help: 'Stored files that were missing or truncated at the last nightly check.',
     read: async () => (await db.select().from(file_store))[0]!.missing ?? 0
   })
   app.addJob({

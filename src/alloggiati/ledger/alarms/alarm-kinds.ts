@@ -3,7 +3,7 @@ import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome, italianDay } from '#src/lib/time.ts'
-import { tellFailure } from '../../service/soap/errors.ts'
+import { failureText } from '../../service/soap/errors.ts'
 
 /** The subject of an alarm: ids, references and days, never names. Its log line has the same fields. */
 export interface AlarmFacts {
@@ -35,7 +35,7 @@ interface Kind {
   /** The log message: fixed, in English. */
   message: string
   /** The facts that identify a problem. Each problem is raised once a day. */
-  tells: readonly (keyof AlarmFacts)[]
+  identifiedBy: readonly (keyof AlarmFacts)[]
   /** The subject of the mail; `text` explains the alarm and gives advice. */
   subject: string
   text: string
@@ -48,28 +48,28 @@ const PORTAL = 'Confrontare la ricevuta del giorno con il portale Alloggiati Web
 const ALARM_KINDS = {
   'unknown-outcome': {
     message: 'outcome of a submission unknown',
-    tells: ['invio', 'tentativo'],
+    identifiedBy: ['invio', 'tentativo'],
     subject: 'Invio di esito sconosciuto',
     text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} Controllare il portale, in «Analisi invii». ` +
       `Anche la ricevuta di domani può provarlo. ${DECIDE}`
   },
   'late-reply': {
     message: 'a late reply: guests resent by decision had already been acquired (possible duplicate)',
-    tells: ['invio', 'tentativo'],
+    identifiedBy: ['invio', 'tentativo'],
     subject: 'Possibile doppia comunicazione',
     text: 'Una risposta tardiva dice che la Polizia aveva già acquisito le schedine. Intanto una persona le ha fatte ' +
       'inviare di nuovo. Solo la Questura può correggere i dati registrati: scrivere alla Questura.'
   },
   'for-a-person': {
     message: 'a person must check a submission',
-    tells: ['invio'],
+    identifiedBy: ['invio'],
     subject: 'Invio da verificare',
     text: 'Il sistema non può stabilire l’esito dell’invio. Leggere la nota con GET /api/v1/invii/{id}, controllare ' +
       'il portale, e decidere con POST /api/v1/invii/{id}/decisione.'
   },
   'refused-late': {
     message: 'a submission was refused or not sent after its caller got an answer or disconnected',
-    tells: ['invio', 'tentativo'],
+    identifiedBy: ['invio', 'tentativo'],
     subject: 'Schedine non acquisite dopo la risposta',
     text: 'Chi ha chiesto l’invio non ne conosce l’esito: la Polizia non ha acquisito tutte le schedine. Leggere il ' +
       'motivo di ogni ospite con GET /api/v1/invii/{id}. Correggere i dati, e inviare di nuovo la prenotazione con ' +
@@ -77,86 +77,86 @@ const ALARM_KINDS = {
   },
   'booking-changed': {
     message: 'a waiting submission was not sent: its booking has changed',
-    tells: ['invio'],
+    identifiedBy: ['invio'],
     subject: 'Invio non partito, prenotazione cambiata',
     text: 'La prenotazione o i suoi ospiti sono cambiati prima dell’invio. L’invio non è partito, per non comunicare ' +
       'dati superati. Controllare la prenotazione e inviarla di nuovo.'
   },
   deadline: {
     message: 'guests not acquired yet, at or near their legal deadline',
-    tells: ['prenotazione', 'invio', 'scadenza', 'minuti'],
+    identifiedBy: ['prenotazione', 'invio', 'scadenza', 'minuti'],
     subject: 'Ospiti non ancora comunicati, scadenza vicina',
     text: 'La legge richiede la comunicazione entro la scadenza indicata. Completare i dati degli ospiti e inviarli. ' +
       'Se il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
   },
   'deadline-open': {
     message: 'a submission that waits, or of unknown outcome, not acquired yet, at or near its legal deadline',
-    tells: ['invio', 'scadenza', 'minuti'],
+    identifiedBy: ['invio', 'scadenza', 'minuti'],
     subject: 'Invio non ancora concluso, scadenza vicina',
     text: 'L’invio indicato aspetta di partire, è in corso, o è di esito sconosciuto: lo stato è in GET ' +
       `/api/v1/invii/{id}. ${RISK} ${DECIDE}`
   },
   'missing-receipt': {
     message: 'the receipt of a day with acquired guests is missing',
-    tells: ['utente', 'giorno'],
+    identifiedBy: ['utente', 'giorno'],
     subject: 'Manca la ricevuta di un giorno',
     text: 'La Polizia conserva le ricevute per 30 giorni. Controllare le credenziali con GET /api/alloggiati/check. ' +
       'Poi chiedere la ricevuta con GET /api/alloggiati/ricevute, o scaricarla dal portale.'
   },
   twice: {
     message: 'the receipt proves an acquisition, and another attempt may also be acquired: possible duplicate',
-    tells: ['giorno', 'invio'],
+    identifiedBy: ['giorno', 'invio'],
     subject: 'Possibile doppia comunicazione',
     text: 'La ricevuta prova che la Polizia ha acquisito l’invio. Può avere acquisito anche un altro tentativo. ' +
       `${PORTAL} Solo la Questura può correggere i dati registrati.`
   },
   elsewhere: {
     message: 'the receipt proves an acquisition that the ledger had closed otherwise: possible duplicate',
-    tells: ['giorno', 'invio'],
+    identifiedBy: ['giorno', 'invio'],
     subject: 'Possibile doppia comunicazione',
     text: `La ricevuta prova che la Polizia ha acquisito un invio chiuso con un altro esito. ${PORTAL}`
   },
   denied: {
     message: 'the receipt contradicts the decision of a person',
-    tells: ['giorno', 'invio'],
+    identifiedBy: ['giorno', 'invio'],
     subject: 'La ricevuta smentisce una decisione',
     text: `Una persona aveva deciso che l’invio era acquisito, ma la ricevuta non lo conta. ${PORTAL} ${DECIDE}`
   },
   contradiction: {
     message: 'the receipt counts fewer schedine than are known to be acquired',
-    tells: ['utente', 'giorno', 'invio'],
+    identifiedBy: ['utente', 'giorno', 'invio'],
     subject: 'La ricevuta conta meno degli invii',
     text: 'La ricevuta conta meno schedine di quelle che la Polizia ha dichiarato acquisite. ' +
       `${PORTAL} ${DECIDE}`
   },
   'no-match': {
     message: 'the receipt does not add up: schedine were filed with the account elsewhere, or it was misread',
-    tells: ['utente', 'giorno', 'invio'],
+    identifiedBy: ['utente', 'giorno', 'invio'],
     subject: 'La ricevuta non corrisponde agli invii',
     text: `Nessuna combinazione degli invii corrisponde alla ricevuta. Forse l’account è usato anche altrove. ${PORTAL}`
   },
   excess: {
     message: 'the receipt counts more schedine than were sent, although the account is exclusive',
-    tells: ['utente', 'giorno'],
+    identifiedBy: ['utente', 'giorno'],
     subject: 'La ricevuta conta più degli invii',
     text: `L’account è di uso esclusivo, ma la ricevuta conta più schedine di quelle inviate da qui. ${PORTAL}`
   },
   changed: {
     message: 'the receipt of a day has changed between two fetches',
-    tells: ['utente', 'giorno'],
+    identifiedBy: ['utente', 'giorno'],
     subject: 'Una ricevuta è cambiata',
     text: `Due letture della ricevuta dello stesso giorno danno conteggi diversi, e non provano nulla. ${PORTAL}`
   },
   suspended: {
     message: 'sending is suspended: see GET /api/v1/invii/sospensione',
-    tells: ['dal'],
+    identifiedBy: ['dal'],
     subject: 'Gli invii sono sospesi',
     text: 'Finché dura la sospensione nessun ospite viene comunicato. Leggere il motivo con GET ' +
       '/api/v1/invii/sospensione. Un amministratore riprende gli invii con POST /api/v1/invii/sospensione.'
   },
   'unwritable-folder': {
     message: 'the data folder is not writable: nothing is sent',
-    tells: ['macchina'],
+    identifiedBy: ['macchina'],
     subject: 'La cartella dati non è scrivibile',
     text: 'Il server non può registrare gli invii nella cartella dati (DATA_DIR), perciò non invia nulla. Liberare ' +
       'spazio sul disco (codice ENOSPC o EDQUOT), o ridare al server i permessi di scrittura (EACCES, EPERM, EROFS). ' +
@@ -164,7 +164,7 @@ const ALARM_KINDS = {
   },
   'broken-chain': {
     message: 'the hash chain of the ledger is broken: rows were altered',
-    tells: [],
+    identifiedBy: [],
     subject: 'Il registro degli invii è stato alterato',
     text: 'Una verifica ha trovato righe alterate nel registro. GET /api/v1/invii/verifica dice quali. Conservare ' +
       'una copia della base dati e confrontare le ricevute prima di inviare ancora.'
@@ -230,7 +230,7 @@ export function describe (facts: AlarmFacts): string {
     scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
     dal === undefined ? undefined : dayWithArticle('dal', inRome(new Date(dal))),
     macchina === undefined ? undefined : `server ${macchina}`,
-    facts.errore && tellFailure(facts.errore)
+    facts.errore && failureText(facts.errore)
   ]
   return parts.filter((part) => part !== undefined).join(', ') || 'il registro'
 }

@@ -40,28 +40,28 @@ export function alarmNotifier ({ db, clock, log, isReported, mail, recipients, m
   /** @returns the cases that are new */
   function writeDown (kind: AlarmKind, cases: readonly AlarmCase[]): Promise<AlarmFacts[]> {
     return db.transaction(async (tx) => {
-      const fresh: AlarmFacts[] = []
+      const newCases: AlarmFacts[] = []
       for (const { on = clock.today(), ...facts } of cases) {
         const added = await tx.insert(allarmi).values({ argomento: matterOf(kind, facts, mode), giorno: on })
           .onConflictDoNothing().returning({ giorno: allarmi.giorno })
-        if (added.length > 0) fresh.push(await withBookings(tx, facts))
+        if (added.length > 0) newCases.push(await withBookings(tx, facts))
       }
-      if (fresh.length === 0) return fresh
-      for (const to of recipients) await mail.enqueue(tx, { to, ...alarmMail(kind, fresh, mode) })
-      return fresh
+      if (newCases.length === 0) return newCases
+      for (const to of recipients) await mail.enqueue(tx, { to, ...alarmMail(kind, newCases, mode) })
+      return newCases
     })
   }
 
   return async (kind, ...cases) => {
     if (cases.length === 0) return
-    let fresh: readonly AlarmFacts[] = cases.map(({ on, ...facts }) => facts)
+    let newCases: readonly AlarmFacts[] = cases.map(({ on, ...facts }) => facts)
     try {
-      fresh = await writeDown(kind, cases)
+      newCases = await writeDown(kind, cases)
       mail.deliver()
     } catch (err) {
       if (!isReported?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be recorded, and is not mailed')
     }
-    for (const facts of fresh) log.error(withoutWords(facts), kindOf(kind).message)
+    for (const facts of newCases) log.error(withoutWords(facts), kindOf(kind).message)
   }
 }
 
@@ -87,8 +87,9 @@ async function withBookings (db: Executor, facts: AlarmFacts): Promise<AlarmFact
 }
 
 function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {
-  const told = kindOf(kind).tells.flatMap((name) => facts[name] === undefined ? [] : [`${name}=${facts[name]}`])
-  return [mode, kind, ...told].join(' ')
+  const values = kindOf(kind).identifiedBy
+    .flatMap((name) => facts[name] === undefined ? [] : [`${name}=${facts[name]}`])
+  return [mode, kind, ...values].join(' ')
 }
 
 /** Raises the alarm that `DATA_DIR` is not writable, if that is the error. */

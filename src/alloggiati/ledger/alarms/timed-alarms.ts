@@ -147,7 +147,7 @@ function linesOf (bookings: Awaited<ReturnType<typeof unfiledBookings>>, prolong
 
 async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
   const today = clock.today()
-  // Guests in an unfinished submission are not told as unsent: a person would send them again.
+  // Guests in an unfinished submission are not reported as unsent, because a person would send them again.
   const bookings = (await unfiledBookings({ db, keys, mode, today })).filter(({ unsent }) => unsent > 0)
   const submissions = await db.select({ invio: invii.id, ricevuta: invii.ricevuta }).from(invii)
     .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))

@@ -30,7 +30,7 @@ interface RowVerdict {
 /** HTTP statuses with which a web server refuses a request before the service sees it. */
 const NEVER_SERVED = new Set([404, 405, 413, 415])
 
-/** Errors with which the service refuses a whole call before it looks at the rows. */
+/** Errors with which the service refuses a whole call before it reads the rows. */
 const REFUSED_BEFORE = [ACCESS_REFUSED, /PARAMETRO_ERRATO/]
 
 /** The verdict of a reply. Without proof it is `sconosciuto`: a wrong count of rows, or an unknown kind of refusal. */
@@ -74,7 +74,7 @@ export function classifyFailure (err: unknown, rows: number): Verdict {
 /** The verdict of a failed login: without a token no row was sent. */
 export function classifyLogin (err: unknown, rows: number): Verdict {
   return err instanceof AlloggiatiCredentialsError
-    ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.told }
+    ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.userText }
     : {
         ...notSentVerdict('SERVIZIO_NON_RAGGIUNGIBILE', rows),
         errore: err instanceof SoapTransportError ? err.kind : 'errore interno'
@@ -86,12 +86,12 @@ function rowVerdict ({ esito, ErroreCod, ErroreDes, ErroreDettaglio }: EsitoOper
   return { esito: 'rifiutata', codice_errore: ErroreCod, messaggio_soap: ErroreDes, dettaglio: ErroreDettaglio }
 }
 
-/** Proven not acquired, because nothing reached the service. */
+/** Verdict for rows that are proven not acquired. */
 function notSentVerdict (causa: NonNullable<Verdict['causa']>, rows: number): Verdict {
   return { stato: 'non_inviato', tentativo: 'N', schedine: allRows('non_inviata', rows), causa }
 }
 
-/** The attempt could not be noted in `DATA_DIR`, so nothing was written to the service. */
+/** Verdict for an attempt that could not be recorded in `DATA_DIR`, so nothing was written to the service. */
 export function folderVerdict (rows: number): Verdict {
   return { ...notSentVerdict('CARTELLA_NON_SCRIVIBILE', rows), errore: 'cartella dati non scrivibile' }
 }

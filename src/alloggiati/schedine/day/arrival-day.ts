@@ -41,7 +41,7 @@ function apartmentFaults (appartamenti: unknown): FieldError[] {
     : { campo: `appartamenti[${at}].prenotazione_id`, messaggio: `la prenotazione ${String(id)} è nominata due volte` })
 }
 
-/** The chosen bookings and their apartments. An apartment for all would reach bookings of other apartments. */
+/** The chosen bookings and their apartments. `id_appartamento` is for a single booking: others may have another one. */
 function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
   const { prenotazioni: ids, appartamenti = [], id_appartamento } = body ?? {}
   const apartments = new Map(appartamenti.map((each) => [each.prenotazione_id, each.id_appartamento]))
@@ -54,8 +54,8 @@ function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
 
 /**
  * Sends all bookings of an arrival day that are complete and not sent, or lists them (`prova`). Repeatable: sent
- * bookings are reported and not sent again. The answer is final when all created submissions have ended; if none was
- * created, when nothing is left to do.
+ * bookings are reported and not sent again. The response is final when all created submissions have ended; if none was
+ * created, when nothing is unsent to do.
  * @throws InvioFallito when nothing can be sent at all, CampiNonValidi for a booking that arrives on another day
  */
 export async function submitDay (
@@ -65,21 +65,21 @@ export async function submitDay (
   const choice = choiceOf(body)
   const { ledger } = context
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  const looked = await dayOverview(context, ledger, { day: data, ...choice })
-  refuseOthers('prenotazioni', choice.ids ?? [], looked)
-  refuseOthers('appartamenti', [...choice.apartments.keys()], looked)
+  const overview = await dayOverview(context, ledger, { day: data, ...choice })
+  refuseOthers('prenotazioni', choice.ids ?? [], overview)
+  refuseOthers('appartamenti', [...choice.apartments.keys()], overview)
   if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
-  const sent = prova ? looked : await sendDay(ledger, looked, { author, requester })
+  const sent = prova ? overview : await sendDay(ledger, overview, { author, requester })
   const bookings = await withWaiting(ledger.db, sent)
   const response = answerOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
-  if (bookings.some(({ stato }) => NO_END.includes(stato))) requester.leaveOpen()
+  if (bookings.some(({ stato }) => PENDING_STATES.includes(stato))) requester.leaveOpen()
   else if (hasBegun || response.success) requester.end()
   return response
 }
 
 /** States whose result is not known yet. */
-const NO_END: readonly DayState[] = ['in_corso', 'sconosciuta']
+const PENDING_STATES: readonly DayState[] = ['in_corso', 'sconosciuta']
 
 function refuseOthers (campo: string, ids: readonly number[], bookings: readonly DayBooking[]): void {
   const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
@@ -90,7 +90,7 @@ function refuseOthers (campo: string, ids: readonly number[], bookings: readonly
   }
 }
 
-/** The answer for a day. A booking that is ready but not sent counts as success only in a test. */
+/** The response for a day. A booking that is ready but not sent counts as success only with `prova`. */
 function answerOf (
   { data, prova, bookings }: Pick<GiornataAnswer, 'data' | 'prova'> & { bookings: readonly DayBooking[] }
 ): GiornataAnswer {
@@ -110,11 +110,11 @@ function answerOf (
     totale_prenotazioni: bookings.length,
     totale_ospiti: bookings.reduce((sum, { ospiti }) => sum + ospiti, 0),
     totali,
-    prenotazioni: bookings.map(({ nights, places, ready, ...told }) => told)
+    prenotazioni: bookings.map(({ nights, places, ready, ...fields }) => fields)
   }
 }
 
-/** Adds to each waiting booking until when it can be withdrawn. */
+/** Adds to each waiting booking the time until which it can be withdrawn. */
 async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Promise<DayBooking[]> {
   const underWay = bookings.filter(({ stato }) => stato === 'in_corso')
   const waiting = await readWaiting(db, underWay.flatMap(({ ricevute }) => ricevute))
@@ -127,9 +127,9 @@ async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Prom
 }
 
 /**
- * Answers a repeated request for a day with the current state of the submissions that the first one created. It sends
- * nothing. Other bookings of the day are listed as they are. It is never final: the first request may still run, or
- * have died early.
+ * Responds to a repeated request for a day with the current state of the submissions that the first one created. Sends
+ * nothing. Other bookings of the day are listed as they are. The response is never final: the first request may still
+ * run, or have crashed.
  */
 export async function respondToRepeatedDay (
   db: Executor,
@@ -139,17 +139,17 @@ export async function respondToRepeatedDay (
 ): Promise<GiornataAnswer> {
   requester.leaveOpen()
   const { data, bookings: sent } = await readBegun(db, begun)
-  const looked = context.ledger === null
+  const overview = context.ledger === null
     ? []
     : await dayOverview(context, context.ledger, { day: data, ...choiceOf(body) })
-  const others = looked.filter(({ prenotazione_id }) => !sent.some((each) => each.prenotazione_id === prenotazione_id))
-  const left = others.map((booking) =>
-    booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', LEFT)] } : booking)
-  const bookings = [...sent, ...left].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
+  const others = overview.filter(({ prenotazione_id: id }) => !sent.some((each) => each.prenotazione_id === id))
+  const unsent = others.map((booking) =>
+    booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', NOT_SENT)] } : booking)
+  const bookings = [...sent, ...unsent].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
   return answerOf({ data, prova: false, bookings: await withWaiting(db, bookings) })
 }
 
-const LEFT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
+const NOT_SENT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
 
 /** The bookings of the submissions of one day with the outcomes of their guests, and the day. */
 async function readBegun (db: Executor, begun: readonly string[]): Promise<{ data: Day, bookings: DayBooking[] }> {

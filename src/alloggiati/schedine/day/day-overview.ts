@@ -9,7 +9,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
-  findConflicts, isGuestOf, isOtherPeriod, readBookingRows, strangersAmong, usesApartments, type BookingRow,
+  findConflicts, isGuestOf, isOtherPeriod, readBookingRows, unmatchedRows, usesApartments, type BookingRow,
   type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/ledger-context.ts'
@@ -71,8 +71,9 @@ export async function dayOverview (
   const placesOf = Map.groupBy(places, ({ stay }) => stay)
   const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
   const waiting = await readWaiting(db, referencesOf(rows))
-  const kept = new Set((await staysById(db, [...others])).flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
-  const areNeeded = hasApartments || await usesApartments(db, account, day)
+  const otherStays = await staysById(db, [...others])
+  const confirmed = new Set(otherStays.flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
+  const needApartments = hasApartments || await usesApartments(db, account, day)
   const bookings: DayBooking[] = []
   for (const stay of stays) {
     const before: Before = {
@@ -84,18 +85,18 @@ export async function dayOverview (
         twinOf: duplicate.altro_ospite === undefined ? undefined : places[duplicate.altro_ospite]!.stay.id,
         duplicate: { ...duplicate, ospite: places[duplicate.ospite]!.ospite },
         // Rows of a deleted or cancelled booking count as rows without a booking.
-        earlier: earlier && { ...earlier, prenotazione_id: ofKept(earlier.prenotazione_id) }
+        earlier: earlier && { ...earlier, prenotazione_id: idIfConfirmed(earlier.prenotazione_id) }
       }))
     }
     const sent = sentBefore(stay, before, day)
     bookings.push(sent === undefined
-      ? confronted(await judged(stay), keys, before)
+      ? comparedWithSent(await judged(stay), keys, before)
       : { ...lineOf(stay), stato: stateOfSent(sent), ricevute: referencesOf(sent) })
   }
   return bookings.map(withPlaces)
 
-  function ofKept (id: number | null): number | null {
-    return id !== null && kept.has(id) ? id : null
+  function idIfConfirmed (id: number | null): number | null {
+    return id !== null && confirmed.has(id) ? id : null
   }
 
   async function judged (stay: StayLine): Promise<DayBooking> {
@@ -111,7 +112,7 @@ export async function dayOverview (
     const missing = remark(ospiti.length, 'ospiti', `${saved} su ${numero_ospiti}`)
     const all = [
       ...ospiti.length < numero_ospiti ? [...errors.filter(({ campo }) => campo !== 'ospiti'), missing] : errors,
-      ...areNeeded && id_appartamento === undefined ? [remark(0, 'id_appartamento', noApartment(id))] : []
+      ...needApartments && id_appartamento === undefined ? [remark(0, 'id_appartamento', noApartment(id))] : []
     ]
     return all.length > 0
       ? { ...lineOf(stay), stato: 'incompleta', errors: all }
@@ -201,7 +202,7 @@ function isOpen ({ esito }: Pick<Sent, 'esito'>): boolean {
 }
 
 /** Compares a booking with its sent rows and, if it passed the rules, with the conflicts of its guests. */
-function confronted (
+function comparedWithSent (
   booking: DayBooking, keys: Keys, { waiting, rows: before, guests, conflicts }: Before
 ): DayBooking {
   if (booking.ready === null) {
@@ -209,45 +210,45 @@ function confronted (
     return { ...booking, ricevute: referencesOf(sent) }
   }
   const { prenotazione_id, ospiti, numero_ospiti } = booking
-  const hit = new Set(conflicts.map(({ duplicate }) => duplicate.ospite))
+  const conflicting = new Set(conflicts.map(({ duplicate }) => duplicate.ospite))
   const rows = conflicts.flatMap(({ duplicate: { ricevuta, stato }, earlier }) =>
     ricevuta === null || stato === null || earlier === null ? [] : { ricevuta, stato, ...earlier })
-  const left = Array.from({ length: ospiti }, (_, ospite) => ospite).filter((ospite) => !hit.has(ospite))
-  const tooMany = before.length + left.length > numero_ospiti
-  const strangers = strangersAmong(keys, before, guests)
-  if (hit.size === 0 && !tooMany && strangers.length === 0) return booking
-  const held = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
+  const unsent = Array.from({ length: ospiti }, (_, ospite) => ospite).filter((ospite) => !conflicting.has(ospite))
+  const tooMany = before.length + unsent.length > numero_ospiti
+  const unmatched = unmatchedRows(keys, before, guests)
+  if (conflicting.size === 0 && !tooMany && unmatched.length === 0) return booking
+  const blocked = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
   // A row without a booking is this booking's only if the person matches, not the document alone.
-  const foreign = conflicts.filter(({ duplicate: { motivo }, earlier }) =>
+  const ofOthers = conflicts.filter(({ duplicate: { motivo }, earlier }) =>
     earlier?.prenotazione_id !== prenotazione_id &&
       !(earlier?.prenotazione_id === null && motivo === 'stessa_persona'))
-  const areOwn = foreign.length === 0
-  if (areOwn && left.length === 0 && strangers.length === 0) return { ...held, stato: stateOfSent(rows) }
-  if (areOwn && !tooMany && strangers.length === 0) {
-    return { ...held, stato: 'parziale', errors: left.map((ospite) => remark(ospite, 'ospiti', LEFT_OUT)) }
+  const areOwn = ofOthers.length === 0
+  if (areOwn && unsent.length === 0 && unmatched.length === 0) return { ...blocked, stato: stateOfSent(rows) }
+  if (areOwn && !tooMany && unmatched.length === 0) {
+    return { ...blocked, stato: 'parziale', errors: unsent.map((ospite) => remark(ospite, 'ospiti', LEFT_OUT)) }
   }
-  const open = (tooMany ? before : strangers).find(({ stato }) => isUnderWay(stato))
+  const open = (tooMany ? before : unmatched).find(({ stato }) => isUnderWay(stato))
   if (open !== undefined) {
     // Not `in_corso`, which counts as success: these guests are not being sent yet.
     const { message } = new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil: waiting.get(open.ricevuta) })
-    return { ...held, stato: 'da_confermare', errors: [remark(0, 'ospiti', message)] }
+    return { ...blocked, stato: 'da_confermare', errors: [remark(0, 'ospiti', message)] }
   }
   const errors = [
-    ...foreign.map(({ duplicate, certain, twinOf }) => conflictRemark(duplicate, !certain, twinOf)),
+    ...ofOthers.map(({ duplicate, certain, twinOf }) => conflictRemark(duplicate, !certain, twinOf)),
     ...tooMany ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : [],
-    ...strangers.length > 0 ? [remark(0, 'ospiti', changedText(strangers))] : [],
+    ...unmatched.length > 0 ? [remark(0, 'ospiti', changedText(unmatched))] : [],
     ...movedTexts(before, guests).map((text) => remark(0, 'check_in', text))
   ]
-  return { ...held, stato: 'da_confermare', errors }
+  return { ...blocked, stato: 'da_confermare', errors }
 }
 
 const LEFT_OUT = 'La prenotazione è stata inviata in parte: inviare il resto con solo_mancanti'
 
 const ALONE = 'la prenotazione va inviata da sola, con una conferma'
 
-function changedText (strangers: readonly Sent[]): string {
-  const perhaps = strangers.some(isOpen) ? 'forse ' : ''
-  return `Con ${namedReceipts(referencesOf(strangers))} sono stati inviati ospiti ora non fra quelli salvati: se ` +
+function changedText (unmatched: readonly Sent[]): string {
+  const perhaps = unmatched.some(isOpen) ? 'forse ' : ''
+  return `Con ${namedReceipts(referencesOf(unmatched))} sono stati inviati ospiti ora non fra quelli salvati: se ` +
     `sono stati corretti, ${perhaps}sono già comunicati; altrimenti ${ALONE}`
 }
 

@@ -42,7 +42,7 @@ export async function sendDay (
   }
   await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
     const result = await follow(ledger, { id, ricevuta }, order.requester) ?? await readResult(ledger.db, id)
-    if (isUnderWay(result.stato)) order.requester.tellUnawaited()
+    if (isUnderWay(result.stato)) order.requester.confirmAsync()
     for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
       const numbered = rows.map((row) => ({ ...row, ospite: placeIn(booking, list.places[row.indice]!.ospite) }))
       addOutcome(report.get(booking)!, { ...result, ricevuta, rows: numbered })
@@ -105,14 +105,14 @@ function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBook
     const confirmable = err instanceof SchedineGiaInviate && err.confirmable
     for (const duplicato of err.duplicati) {
       const { booking, ospite } = places[duplicato.ospite]!
-      const mine = report.get(booking)!
-      mine.stato = err instanceof SchedineInCorso ? 'in_corso' : 'da_confermare'
-      if (duplicato.ricevuta !== null) mine.ricevute = [...new Set([...mine.ricevute, duplicato.ricevuta])]
-      if (mine.stato === 'da_confermare') {
+      const reported = report.get(booking)!
+      reported.stato = err instanceof SchedineInCorso ? 'in_corso' : 'da_confermare'
+      if (duplicato.ricevuta !== null) reported.ricevute = [...new Set([...reported.ricevute, duplicato.ricevuta])]
+      if (reported.stato === 'da_confermare') {
         const { altro_ospite: other } = duplicato
         const twinOf = other === undefined ? undefined : places[other]!.booking.prenotazione_id
         const named = { ...duplicato, ospite: placeIn(booking, ospite) }
-        mine.errors = [...mine.errors, conflictRemark(named, confirmable, twinOf)]
+        reported.errors = [...reported.errors, conflictRemark(named, confirmable, twinOf)]
       }
       out.add(booking)
     }
@@ -120,7 +120,7 @@ function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBook
   return out
 }
 
-/** Maximum rows of one Send, unless a family or group is larger. Limits how many a lost reply leaves unknown. */
+/** Maximum rows of one Send, unless a family or group is larger. Limits how many rows a lost reply leaves unknown. */
 const ROWS = 50
 
 /** A guest in a list: the booking, and the index among its guests. */
@@ -132,7 +132,7 @@ interface DayList extends AcceptedList { places: Place[] }
 /** Guests who must stay together. */
 type Unit = Place[]
 
-/** The lists of each apartment apart, because a submission names one. */
+/** Makes separate lists for each apartment, because a submission names one. */
 function apartmentLists (bookings: readonly DayBooking[]): DayList[] {
   return [...Map.groupBy(bookings, ({ ready }) => ready!.id_appartamento).values()].flatMap(listsOf)
 }
@@ -199,7 +199,7 @@ export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows 
 function stateOf (rows: readonly SchedinaDellaGiornata[], underWay: boolean): DayBooking['stato'] {
   const some = (...outcomes: SchedinaDellaGiornata['esito'][]) => rows.some(({ esito }) => outcomes.includes(esito))
   if (some('in_corso') && underWay) return 'in_corso'
-  // Not under way and unresolved: a person decides.
+  // The outcome is unresolved and no call is in progress: an administrator decides.
   if (some('in_corso', 'sconosciuta')) return 'sconosciuta'
   if (!some('rifiutata', 'non_inviata', 'annullata')) return 'acquisita'
   if (some('acquisita', 'depositata')) return 'parziale'

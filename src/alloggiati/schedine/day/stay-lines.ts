@@ -26,8 +26,8 @@ export async function linesOf (
 ): Promise<StayLine[]> {
   const today = clock.today()
   const stays = await staysWithGuests(db, day, ids)
-  const look = coverageCounter({ db, keys, mode, today })
-  const lines = await look(stays, (stay, compared) => lineOf(stay, compared, day, today))
+  const compareEach = coverageCounter({ db, keys, mode, today })
+  const lines = await compareEach(stays, (stay, compared) => lineOf(stay, compared, day, today))
   return lines.flat()
 }
 
@@ -51,7 +51,7 @@ function lineOf (stay: StayWithGuests, compared: ComparedStay, day: Day, today: 
   }]
 }
 
-/** Guests without a name whose nights from the day are not declared. */
+/** Counts the unsaved guests whose nights from the day are not declared. */
 function unsavedOn (compared: ComparedStay, day: Day, today: Day): number {
   const accepted = addDays(today, -1)
   const found = firstUndeclared(compared, { from: accepted < day ? accepted : day, to: day })

@@ -8,7 +8,7 @@ import { DONE, refused, TABLES } from './sandbox-codes.ts'
 import { drawReceipt } from './receipt.ts'
 import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, checkRows, type Comparison } from './check-rows.ts'
 import {
-  acquire, activeApartments, addApartment, dayTotals, disableApartment, isTokenGood, keepToken
+  acquire, activeApartments, addApartment, dayTotals, disableApartment, isTokenValid, keepToken
 } from './sandbox-store.ts'
 
 export interface Service {
@@ -59,7 +59,7 @@ export async function perform (
   if (operation === 'GenerateToken') return await generateToken(texts, service)
   const rows = elements.find(({ name }) => name === 'ElencoSchedine')?.children.map(({ text }) => text) ?? []
   const { Utente: utente = '', token = '' } = texts
-  const [outcome, outputs] = await isTokenGood(service.db, token, utente, service.clock.now())
+  const [outcome, outputs] = await isTokenValid(service.db, token, utente, service.clock.now())
     ? await WORK[operation]!({ texts, rows }, service, utente)
     : [refused('token', 'Token non valido o scaduto')]
   return { [`${operation}Result`]: { ...outcome }, ...outputs }

@@ -7,7 +7,7 @@ import type { Day } from '#src/lib/time.ts'
 
 export type Apartment = Omit<typeof sandbox_appartamenti.$inferSelect, 'utente' | 'disabilitato_il'>
 
-/* All that the sandbox remembers. It keeps nothing in memory, so a restart or a second instance changes nothing. */
+/* The state of the sandbox. All of it is in the database, so restarts and second instances do not change it. */
 
 /** Stores a token until it expires, and deletes expired ones. Earlier tokens stay valid. */
 export async function keepToken (db: Executor, token: typeof sandbox_token.$inferInsert, now: Date): Promise<void> {
@@ -15,7 +15,7 @@ export async function keepToken (db: Executor, token: typeof sandbox_token.$infe
   await db.insert(sandbox_token).values(token)
 }
 
-export async function isTokenGood (db: Executor, token: string, utente: string, now: Date): Promise<boolean> {
+export async function isTokenValid (db: Executor, token: string, utente: string, now: Date): Promise<boolean> {
   const { token: given, utente: account, scade_il } = sandbox_token
   const isKept = and(eq(given, token), eq(account, utente), gt(scade_il, now.toISOString()))
   return await db.$count(sandbox_token, isKept) > 0

@@ -18,8 +18,8 @@ const KINDS = {
 
 export type FailureKind = keyof typeof KINDS
 
-/** Tells the kind of a failure in Italian. Any other text, such as the service's own, stays. */
-export function tellFailure (text: string): string {
+/** Translates the kind of a failure into Italian. Returns any other text, such as the service's own, unchanged. */
+export function failureText (text: string): string {
   return Object.hasOwn(KINDS, text) ? KINDS[text as FailureKind] : text
 }
 
@@ -39,7 +39,7 @@ interface FailureDetails {
 }
 
 /**
- * A call without a usable answer. If `sent` is true, the service may have executed it. `raw` is not an own property, so
+ * A call without a usable reply. If `sent` is true, the service may have executed it. `raw` is not an own property, so
  * no logger or inspector prints the reply.
  */
 export class SoapTransportError extends Error {
@@ -65,7 +65,7 @@ export class SoapTransportError extends Error {
   }
 
   /** The kind in Italian. */
-  get told (): string {
+  get userText (): string {
     return KINDS[this.kind]
   }
 
@@ -85,8 +85,8 @@ export class AlloggiatiCredentialsError extends Error {
     this.#words = `Credenziali Alloggiati Web rifiutate (${codice}): ${descrizione}`
   }
 
-  /** The message with the service's words, for the answer and the ledger. */
-  get told (): string {
+  /** The message with the service's words, for the response and the ledger. */
+  get userText (): string {
     return this.#words
   }
 }
