@@ -66,11 +66,11 @@ t.test('a booking is found by every spelling of a guest, document, telephone, e-
   }
 })
 
-t.test('the words of a query belong to one guest, and signs alone find no booking', async (t) => {
+t.test('all words of a query must match one guest, and separators alone find no booking', async (t) => {
   for (const q of ['Zoe Muller', 'Maria Strasser', '-', '. /', "'", '+', 'nessuno']) t.same(await found(q), [], q)
 })
 
-t.test('a page, its count and its order are those of all that is found', async (t) => {
+t.test('a page has the count and the order of the complete result', async (t) => {
   t.same((await found('a', { sort: '-check_in', limit: '10' })).length, 3)
   const response = await call('GET', '/api/v1/prenotazioni?q=a&limit=2')
   t.equal(response.headers['x-total-count'], '3')

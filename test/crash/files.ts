@@ -65,7 +65,7 @@ export async function crashFiles (
   }
 }
 
-/** The same on its own database. */
+/** Runs `crashFiles` on a database of its own. */
 export async function crashFilesAlone (kills: number, seed: number): Promise<FilesResult> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-crash-'))
   const cluster = await crashableCluster(join(folder, 'cluster'))

@@ -99,7 +99,7 @@ t.test('images stay while a submission of their booking is open or unknown, even
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))
   const after = on('2026-12-31')
-  for (const [stato, told] of Object.entries({
+  for (const [stato, reason] of Object.entries({
     pronto: 'invio_aperto',
     preso: 'invio_aperto',
     in_invio: 'invio_aperto',
@@ -110,7 +110,7 @@ t.test('images stay while a submission of their booking is open or unknown, even
   })) {
     await openSubmission(after, id, stato)
     t.equal(await purge(after), 'riuscito')
-    t.same(await imagesOf(after, id), { '0/front': told, '0/back': told }, stato)
+    t.same(await imagesOf(after, id), { '0/front': reason, '0/back': reason }, stato)
     await endSubmissions(after, id)
   }
   t.equal(await purge(after), 'riuscito')

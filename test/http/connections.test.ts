@@ -15,7 +15,7 @@ const PUBLIC = { config: { access: 'public' as const }, schema: { response: { 20
 /** Number of started requests to `/prova/attesa` on the shared server. */
 let handled = 0
 const { app, call, logs } = await build(t, {}, extraRoutes((app) => {
-  // Never answered, so that all later requests wait.
+  // Never responds, so that all later requests of the connection wait.
   app.get('/prova/attesa', PUBLIC, () => { handled++; return new Promise(() => {}) })
 }))
 const port = await listen(app)
@@ -103,7 +103,7 @@ t.test(
 
     held.resolve()
     const [last] = (await once(waiting, 'data')) as [Buffer]
-    t.match(last.toString(), /^HTTP\/1\.1 200 /, 'and the one that was under way is answered')
+    t.match(last.toString(), /^HTTP\/1\.1 200 /, 'the request in progress gets its response')
     await closed
   }
 )
@@ -165,7 +165,7 @@ t.test('a draining server serves as usual, but is not ready', async (t) => {
   t.match(ready, /SERVIZIO_OCCUPATO/)
   app.endShutdown()
   await drained
-  t.pass('who asks once more does not wait')
+  t.pass('endShutdown ends the drain at once')
 })
 
 t.test('after draining, open connections close with their next response, and new ones are refused', async (t) => {
@@ -179,9 +179,9 @@ t.test('after draining, open connections close with their next response, and new
   const ended = once(used, 'end')
   t.match(await ask(used), /^HTTP\/1\.1 200 [^]*connection: close/i)
   await ended
-  t.equal(await Promise.race([drained, 'open']), 'open', 'one that is not used is not closed')
+  t.equal(await Promise.race([drained, 'open']), 'open', 'an idle connection stays open')
   const [end] = await Promise.all([once(unused, 'end'), drained.then(async () => await app.close())])
-  t.same(end, [], 'until the time is over')
+  t.same(end, [], 'and closes when the drain time ends')
 })
 
 const TEXT = 'x'.repeat(40 * 1024)
@@ -193,7 +193,7 @@ t.test('a public route rejects a body over 32 KiB', async (t) => {
   t.equal(answer.statusCode, 413)
 })
 
-t.test('a caller may have 16 unfinished large bodies, and disconnecting one frees its turn', async (t) => {
+t.test('a caller may have 16 unfinished large bodies, and a disconnect frees its slot', async (t) => {
   const held: Socket[] = []
   t.teardown(() => { for (const socket of held) socket.destroy() })
   const hold = async () => {
@@ -213,7 +213,7 @@ t.test('a caller may have 16 unfinished large bodies, and disconnecting one free
   while (refused.status !== 503) refused = await send(large)
   t.match(await refused.json(), { codice: 'SERVIZIO_OCCUPATO' })
   t.ok(refused.headers.get('retry-after'))
-  t.equal((await send('{}')).status, 400, 'a small one')
+  t.equal((await send('{}')).status, 400, 'a small body is not limited')
   held[0]!.destroy()
   let next = await send(large)
   while (next.status === 503) next = await send(large)
@@ -230,7 +230,7 @@ t.test('bodies held until the response are limited to 64 MiB per caller', async 
     const arrived = once(app.server, 'request')
     socket.write(`POST /api/documents/upload HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${API_KEY}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{"`)
-    // A body that overtakes the last of these would take its share.
+    // Otherwise a later body could arrive first and take the memory of this one.
     await arrived
   }
   for (let n = 0; n < 4; n++) await begin(15 * 1024 * 1024)
@@ -240,15 +240,15 @@ t.test('bodies held until the response are limited to 64 MiB per caller', async 
     body: JSON.stringify({ testo: 'x'.repeat(5 * 1024 * 1024) })
   }).then(({ status }) => status, () => 503)
   // The held requests may reach the server later than this one.
-  while (await send('/api/documents/upload') !== 503) { /* again */ }
+  while (await send('/api/documents/upload') !== 503) { /* retry */ }
   t.equal((await fetch(`${address}/api/saveOspiti`, {
     method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: `{"testo":"${TEXT}"}`
   })).status, 400, 'other bodies are not counted with them')
   held[0]!.destroy()
-  while (await send('/api/documents/upload') === 503) { /* again */ }
+  while (await send('/api/documents/upload') === 503) { /* retry */ }
 })
 
-t.test('a body answered before its end gives its turn back', async (t) => {
+t.test('a body whose response precedes its end frees its slot', async (t) => {
   const headers = { 'content-type': 'application/json', connection: 'keep-alive' }
   const send = async (extra: Record<string, string>) => {
     const request = target('POST', '/auth/v1/token?grant_type=password', { ...headers, ...extra })
@@ -258,7 +258,7 @@ t.test('a body answered before its end gives its turn back', async (t) => {
     return Number(/^HTTP\/1\.1 (\d{3})/.exec(String(answer))?.[1])
   }
   for (let n = 0; n < 20; n++) await send({ 'content-length': String(TEXT.length) })
-  // A busy server notices the last disconnects a moment later.
+  // A busy server notices the last disconnects with a delay.
   await until(async () => await send({ 'content-length': String(TEXT.length) }) === 413)
 })
 

@@ -14,7 +14,7 @@ const as = (method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Prom
 const SCHEDINA = single()
 const EMPTY = ['', '   ', '\u00a0', null]
 
-t.test('"", blanks and null mean absent in optional fields of a booking, and are answered as null', async (t) => {
+t.test('"", blanks and null mean absent in optional fields of a booking, and are returned as null', async (t) => {
   for (const value of EMPTY) {
     const made = await create(call, { email: value, telefono: value, idf_gen: value, check_out: value })
     t.match(made, { email: null, telefono: null, idf_gen: null, check_out: '2026-11-24' }, JSON.stringify(value))
@@ -57,7 +57,7 @@ t.test('an empty required field is an error that names it', async (t) => {
   }
 })
 
-t.test('"", blanks and null mean absent in guests, schedine, scans, letters, PDFs, house and settings', async (t) => {
+t.test('"", blanks and null mean absent in guests, schedine, scans, letters, PDFs and settings', async (t) => {
   const scan = {
     name: 'BIANCA', surname: 'ROSSI', docNum: 'CA00000AA', birthDate: '1964-12-30', gender: 'F', nationality: 'ITA'
   }
@@ -70,8 +70,8 @@ t.test('"", blanks and null mean absent in guests, schedine, scans, letters, PDF
       ospiti: [{ ...SCHEDINA, sesso: value }], prenotazione: { check_in: value, numero_notti: value }
     })
     t.same(checked.json().errors.map(({ campo }: { campo: string }) => campo), ['check_in', 'numero_notti', 'sesso'])
-    const house = await as('PUT', '/api/v1/struttura', { motto: value, email: value, colore: value, regole: value })
-    t.match(house.json().data, { motto: null, email: null, colore: null, regole: null })
+    const hotel = await as('PUT', '/api/v1/struttura', { motto: value, email: value, colore: value, regole: value })
+    t.match(hotel.json().data, { motto: null, email: null, colore: null, regole: null })
     t.equal((await as('POST', '/api/generate-template', { rows: [{ a: '1' }], titolo: value })).statusCode, 200)
     const optional = { expiryDate: value, documentCode: value, issuingCountry: value, image: value }
     t.equal((await as('POST', '/api/save-scan', { ...scan, ...optional })).statusCode, 200)
@@ -154,7 +154,7 @@ t.test('an empty value that would widen an action is a 400 and does nothing', as
   t.equal((await as('GET', '/api/v1/invii')).json().data.length, 0)
 })
 
-t.test('codes, sesso and lingua are taken in any letter case, and answered in upper case', async (t) => {
+t.test('codes, sesso and lingua are accepted in any letter case, and returned in upper case', async (t) => {
   for (const lingua of ['it', 'It', 'IT']) {
     const { id, ...made } = await create(call, { lingua })
     t.equal(made.lingua, 'IT')
@@ -182,10 +182,10 @@ t.test('codes, sesso and lingua are taken in any letter case, and answered in up
 })
 
 t.test('the protocols keep their own rules for empty values', async (t) => {
-  await isProvidersOwn(t, '/auth/v1/token?grant_type=', {})
-  await isProvidersOwn(t, '/storage/v1/bucket', { name: '' })
+  await isRejected(t, '/auth/v1/token?grant_type=', {})
+  await isRejected(t, '/storage/v1/bucket', { name: '' })
 })
 
-async function isProvidersOwn (t: Test, url: string, payload: object): Promise<void> {
+async function isRejected (t: Test, url: string, payload: object): Promise<void> {
   t.equal((await as('POST', url, payload)).statusCode, 400, url)
 }

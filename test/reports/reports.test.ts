@@ -81,7 +81,7 @@ t.test('a template error is a 400 with line and column', async (t) => {
   })
 })
 
-t.test('a report is answered as PDF, and appears in the caller\'s list and history', async (t) => {
+t.test('a report is returned as PDF, and appears in the caller\'s list and history', async (t) => {
   const carla = await person(test, 'carla')
   const response = await post('/api/generate-template', { rows: sampleRows(7) }, carla.headers)
   t.equal(response.statusCode, 200)
@@ -104,7 +104,7 @@ t.test('a report is answered as PDF, and appears in the caller\'s list and histo
   t.ok(read.rawPayload.equals(response.rawPayload), 'the same bytes')
 })
 
-t.test('a caller who prefers JSON gets the report’s URL; for a machine the PDF is stored only then', async (t) => {
+t.test('a caller who prefers JSON gets the report’s URL; otherwise a machine’s PDF is not stored', async (t) => {
   const rows = sampleRows(2)
   const before = (await call('GET', '/api/history')).json<{ data: object[] }>().data.length
   const bytes = await call('POST', '/api/generate-template', { rows })

@@ -57,9 +57,9 @@ const refused: [title: string, lines: string[], campi: string[], text: RegExp][]
   ['two lines of a card', CARD.slice(0, 2), ['lines[0]', 'lines[1]'], /36 o 44/],
   ['a Swiss driving licence', ['CTD718D<<', ...CARD.slice(1)], ['lines[0]'], /ha 9 caratteri/],
   ['another character', PASSPORT.with(1, PASSPORT[1]!.replace('U', '!')), ['lines[1]'], /«!»/],
-  ['a letter that only looks like one', PASSPORT.with(0, PASSPORT[0]!.replace('E', 'É')), ['lines[0]'], /«É»/],
-  ['a letter that becomes two', CARD.with(2, CARD[2]!.slice(1).replace('S', 'ß')), ['lines[2]'], /«ß»/],
-  ['a character without a sign', PASSPORT.with(0, PASSPORT[0]!.replace('E', '\u0001')), ['lines[0]'], /U\+0001/],
+  ['a letter with an accent', PASSPORT.with(0, PASSPORT[0]!.replace('E', 'É')), ['lines[0]'], /«É»/],
+  ['a letter with two upper-case letters', CARD.with(2, CARD[2]!.slice(1).replace('S', 'ß')), ['lines[2]'], /«ß»/],
+  ['a control character', PASSPORT.with(0, PASSPORT[0]!.replace('E', '\u0001')), ['lines[0]'], /U\+0001/],
   ['a blank inside', PASSPORT.with(0, PASSPORT[0]!.replace('<', ' ')), ['lines[0]'], /U\+0020/],
   ['an empty line', PASSPORT.with(0, ''), ['lines[0]'], /ha 0 caratteri/],
   ['one line', [PASSPORT[0]!], ['lines'], /almeno 2/],
@@ -277,7 +277,7 @@ for (const { title, lines, expected } of json<Vector>(new URL('../../fixtures/mr
   })
 }
 
-const skip = existsSync(PUBLIC) ? false : 'the collection of public zones is not here'
+const skip = existsSync(PUBLIC) ? false : 'the collection of public zones is missing'
 t.test('parses the zones of other projects as their tests or Doc 9303 require', { skip }, async (t) => {
   const vectors = json<PublicVector>(PUBLIC)
   t.ok(vectors.length > 70)
@@ -290,7 +290,7 @@ t.test('parses the zones of other projects as their tests or Doc 9303 require', 
     const wanted = Object.entries(expected ?? {}).map(([name, value]) => [name, value ?? ''])
     t.match(parsed, { ...Object.fromEntries(wanted), valid }, String(at))
     t.equal(parsed.layout.replace('-', ''), layout, `${at}: layout`)
-    const digits = Object.entries(CHECKS).map(([name, ours]) => [ours, checks[name as keyof typeof CHECKS] ?? null])
+    const digits = Object.entries(CHECKS).map(([name, check]) => [check, checks[name as keyof typeof CHECKS] ?? null])
     t.same(parsed.checks, Object.fromEntries(digits), `${at}: digits`)
   }
 })
@@ -304,7 +304,7 @@ const CHECK_OF = {
 } as const satisfies Record<CheckedField, string>
 
 /** True when the parsed zone has these values. */
-function says (layout: Layout, lines: string[], holder: ZoneValues): boolean {
+function hasValues (layout: Layout, lines: string[], holder: ZoneValues): boolean {
   const { birth, expiry, ...zone } = parseZone(layout, lines, TODAY)
   const read = { ...zone, birth: birth.day ?? '', expiry: expiry?.day ?? '' }
   return Object.entries(holder).every(([name, value]) => read[name as keyof ZoneValues] === value)
@@ -331,7 +331,7 @@ t.test('a zone of every layout survives a write and parse round trip with valid 
     const lines = writeZone(layout, holder)
     return layoutOf(lines) === layout &&
       parseZone(layout, lines, TODAY).valid &&
-      says(layout, lines, holder)
+      hasValues(layout, lines, holder)
   }), { numRuns: 2000 })
   t.same([...met].sort(), LAYOUTS.map(({ name }) => name).sort(), 'every layout was generated')
 })
@@ -351,8 +351,8 @@ t.test('one wrong character of a checked field is detected exactly when the sum 
     const before = lines[line]![place]!
     const wrong = lines.with(line, lines[line]!.slice(0, place) + char + lines[line]!.slice(place + 1))
     const { checks, valid } = parseZone(layout, wrong, TODAY)
-    const tells = (valueOf(before) - valueOf(char)) % 10 !== 0
-    return checks[CHECK_OF[field]] === !tells && valid === !tells
+    const isDetected = (valueOf(before) - valueOf(char)) % 10 !== 0
+    return checks[CHECK_OF[field]] === !isDetected && valid === !isDetected
   }), { numRuns: 5000 })
 })
 

@@ -30,7 +30,7 @@ async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>>
 }
 
 t.test(
-  'a request whose claim fails is answered as under way with its reference, and the sweep sends it later',
+  'a request whose claim fails returns INVIO_IN_CORSO with its reference, and the sweep sends it later',
   async (t) => {
     const police = await standIn(t)
     const server = await production(t, police)

@@ -44,7 +44,7 @@ t.test('a verdict is `acquisito` exactly when every row is true and the counts a
       details.every(({ esito }) => esito)
     return (stato === 'acquisito') === proven
   }), { numRuns: 2000 })
-  t.equal(classifyReply({ ...good(2) }, 2).stato, 'acquisito', 'and acquisito does occur')
+  t.equal(classifyReply({ ...good(2) }, 2).stato, 'acquisito', 'and acquisito occurs')
 })
 
 t.test('a verdict has one outcome per row, and a row is `acquisita` only if the service confirmed it', async () => {
@@ -57,7 +57,7 @@ t.test('a verdict has one outcome per row, and a row is `acquisita` only if the 
   }), { numRuns: 2000 })
 })
 
-t.test('guests are freed only when no row of the reply was acquired', async () => {
+t.test('guests can be sent again only when no row of the reply was acquired', async () => {
   fc.assert(fc.property(reply, rows, (reply, rows) => {
     const { tentativo, stato } = classifyReply(reply, rows)
     const anyAccepted =
@@ -96,15 +96,15 @@ const kinds = fc.constantFrom<FailureKind>(
 )
 const statuses = fc.oneof(fc.constantFrom(404, 405, 413, 415), fc.integer({ min: 100, max: 599 }))
 
-t.test('a failed call is not sent exactly when the transport proves it, or a web server turned it away', async () => {
+t.test('a failed call is not sent exactly when the transport proves it, or a web server refused it', async () => {
   fc.assert(
     fc.property(kinds, fc.boolean(), fc.option(statuses, { nil: undefined }), rows, (kind, sent, httpStatus, rows) => {
       const { stato } = classifyFailure(
         new SoapTransportError(kind, { sent, ...(httpStatus === undefined ? {} : { httpStatus }) }),
         rows
       )
-      const turnedAway = kind === 'http-status' && [404, 405, 413, 415].includes(httpStatus ?? 0)
-      return stato === (!sent || turnedAway ? 'non_inviato' : 'sconosciuto')
+      const refusedUnserved = kind === 'http-status' && [404, 405, 413, 415].includes(httpStatus ?? 0)
+      return stato === (!sent || refusedUnserved ? 'non_inviato' : 'sconosciuto')
     }),
     { numRuns: 2000 }
   )
@@ -155,7 +155,7 @@ const holds = (claim: (facts: VerdictFacts, path: ReturnType<typeof nextStates>)
   fc.assert(fc.property(facts, (facts) => claim(facts, nextStates(facts))), { numRuns: 10_000 })
 
 t.test('every step that follows from a verdict is a transition of the table', async () => {
-  // A submission in flight is moved by its last attempt alone; before the dispatch a proof refers it to a person.
+  // Only its last attempt moves a submission in flight. A proof before the dispatch makes it `da_verificare`.
   holds(({ stato }, path) =>
     path.every((a, at) => TRANSITIONS.some((each) => each.da === (path[at - 1] ?? stato) && each.a === a)))
 })
@@ -169,7 +169,7 @@ t.test('a submission ends without an acquisition only when no other attempt may 
     !(path.at(-1) === 'rifiutato' || path.at(-1) === 'non_inviato') || !(otherInDoubt || otherProven))
 })
 
-t.test('a verdict that contradicts a final outcome changes none: at most it is referred to a person', async () => {
+t.test('a verdict that contradicts a final outcome can only make it da_verificare', async () => {
   holds(({ contradicted }, path) => !contradicted || path.every((a) => a === 'da_verificare'))
 })
 
@@ -218,7 +218,7 @@ t.test('a place for which no guest is saved is filled once, by the row that is t
   t.equal(fillPlaces(booking, rows).filled, 3)
 })
 
-t.test('a row of another booking fills the place of a saved guest alone, and is named', async (t) => {
+t.test('a row of another booking fills only the place of a saved guest, and is returned as adopted', async (t) => {
   const other = row('ROSSI', { isOwn: false })
   const booking = { numero_ospiti: 2, guests: [guest('ROSSI')] }
   t.same(fillPlaces(booking, [other, row('NERI', { isOwn: false })]), { filled: 1, adopted: [other] })

@@ -249,7 +249,7 @@ t.test('the raw reply is kept encrypted', async (t) => {
 })
 
 t.test(
-  'an attempt tells how many rows were handed over, and its outcome how many were acquired, with their nights',
+  'an attempt records the number of rows sent, and its outcome the number acquired, with their nights',
   async (t) => {
     const { police, worker, reserve, sql } = await anew()
     police.on.Test = response(rowsReply('Test', [true, true, false]))
@@ -276,7 +276,7 @@ t.test('a refused reservation uses up no reference', async (t) => {
 })
 
 t.test(
-  'a waiting caller is told at once that the service is down; without a waiting caller it is tried again later',
+  'a waiting caller gets an error at once when the service is down; without one the server retries later',
   async (t) => {
     const { police, worker, reserve, expire, states, sql } = await anew()
     await police.stop()

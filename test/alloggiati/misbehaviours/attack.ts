@@ -13,22 +13,24 @@ const SLOW_MS = 2500
 /** More than one packet, so that a request can be cut off in its middle. */
 const MANY_ROWS = 400
 
-/** For each verdict the expected row outcomes, the outcome of the last attempt, and the answer to the caller. */
-const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; told: object }>> = {
-  acquisito: { righe: ['acquisita'], tentativo: 'K', told: { success: true } },
+/** For each verdict the expected row outcomes, the outcome of the last attempt, and the response to the caller. */
+const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; response: object }>> = {
+  acquisito: { righe: ['acquisita'], tentativo: 'K', response: { success: true } },
   parziale: {
     righe: ['acquisita', 'rifiutata'],
     tentativo: 'K',
-    told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
+    response: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
   },
   rifiutato: {
-    righe: ['rifiutata'], tentativo: 'N', told: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
+    righe: ['rifiutata'], tentativo: 'N', response: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
   },
-  non_inviato: { righe: ['non_inviata'], tentativo: 'N', told: { success: false, status: 422 } },
+  non_inviato: { righe: ['non_inviata'], tentativo: 'N', response: { success: false, status: 422 } },
   sconosciuto: {
     righe: ['sconosciuta'],
     tentativo: '?',
-    told: { success: false, status: 422, codice: 'ESITO_SCONOSCIUTO', dettagli: { codice_errore: 'ESITO_SCONOSCIUTO' } }
+    response: {
+      success: false, status: 422, codice: 'ESITO_SCONOSCIUTO', dettagli: { codice_errore: 'ESITO_SCONOSCIUTO' }
+    }
   }
 }
 
@@ -88,9 +90,9 @@ async function suffer (t: Test, one: Case): Promise<void> {
     esito: string | null
   }
   const expected = WRITTEN[stato]!
-  t.ok(verdictOf(operation, misbehaviour).includes(stato), `${stato} is true of it`)
+  t.ok(verdictOf(operation, misbehaviour).includes(stato), `${stato} is a correct verdict`)
   t.match(answered, {
-    ...expected.told,
+    ...expected.response,
     ...(stato === 'non_inviato'
       ? { codice: causeOf(misbehaviour), dettagli: { codice_errore: causeOf(misbehaviour) } }
       : {})

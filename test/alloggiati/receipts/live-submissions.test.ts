@@ -176,7 +176,7 @@ t.test('a failed fetch is repeated after 10 minutes, and refused credentials aft
   t.match(await verified(), { in_attesa: [], totale_ricevute: 1 })
 })
 
-t.test('a request answers while the service is silent, and the fetch goes on for all requests', async (t) => {
+t.test('a request returns while the service does not reply, and the fetch continues for all requests', async (t) => {
   await booked()
   at(1, 9)
   police.calls.length = 0

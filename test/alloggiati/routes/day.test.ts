@@ -28,7 +28,7 @@ async function book ({ call }: TestApp, guests: readonly Schedina[], seats = gue
   return id
 }
 
-/** The n-th family, of so many. */
+/** The n-th family, with this number of members. */
 const family = (n: number, members: number): Schedina[] => [
   guestNo(n, { tipo_alloggiato: '17' }),
   ...Array.from({ length: members - 1 }, (_, m) =>
@@ -82,9 +82,9 @@ t.test('a dry run of the day lists ready, incomplete and sent bookings, and send
   const empty = await book(server, [], 1)
   const calls = police.calls.length
 
-  const looked = await sendDay(server, { prova: true })
-  t.match(looked, { success: false, prova: true, totali: { pronta: 1, gia_inviata: 1, incompleta: 3 } })
-  t.match(looked.prenotazioni, [
+  const preview = await sendDay(server, { prova: true })
+  t.match(preview, { success: false, prova: true, totali: { pronta: 1, gia_inviata: 1, incompleta: 3 } })
+  t.match(preview.prenotazioni, [
     { prenotazione_id: ready, stato: 'pronta', errors: [], ricevute: [] },
     { prenotazione_id: sent, stato: 'gia_inviata', ricevute: [ricevuta] },
     { prenotazione_id: unsaved, stato: 'incompleta', errors: [{ ospite: 1, messaggio: '1 ospite salvato su 2' }] },
@@ -156,10 +156,10 @@ t.test('a booking with a duplicate or too many guests is reported and skipped, a
     [free]: 'acquisita',
     [partly]: 'parziale'
   })
-  const told = (id: number) => done.prenotazioni.find(({ prenotazione_id }) => prenotazione_id === id)
-  t.match(told(respelled), { ricevute: [elsewhere], errors: [{ ospite: 1, campo: 'numero_documento' }] })
-  t.match(told(crowded), { errors: [{ campo: 'ospiti' }] })
-  t.match(told(partly), { ricevute: [first], errors: [{ ospite: 1, messaggio: /solo_mancanti/ }] })
+  const resultOf = (id: number) => done.prenotazioni.find(({ prenotazione_id }) => prenotazione_id === id)
+  t.match(resultOf(respelled), { ricevute: [elsewhere], errors: [{ ospite: 1, campo: 'numero_documento' }] })
+  t.match(resultOf(crowded), { errors: [{ campo: 'ospiti' }] })
+  t.match(resultOf(partly), { ricevute: [first], errors: [{ ospite: 1, messaggio: /solo_mancanti/ }] })
   t.equal(done.success, false)
   t.equal(police.acquired().length, 5)
 })
@@ -189,8 +189,8 @@ t.test('a booking counts as sent only for its current guests and arrival', async
   const recreated = await book(server, [guestNo(5)])
   const double = await book(server, [guestNo(1)])
 
-  const looked = [await sendDay(server), await sendDay(server, { data: addDays(today, -1) })]
-  t.same(Object.assign({}, ...looked.map(states)), {
+  const days = [await sendDay(server), await sendDay(server, { data: addDays(today, -1) })]
+  t.same(Object.assign({}, ...days.map(states)), {
     [replaced]: 'da_confermare',
     [moved]: 'da_confermare',
     [direct]: 'gia_inviata',
@@ -198,16 +198,16 @@ t.test('a booking counts as sent only for its current guests and arrival', async
     [half]: 'da_confermare',
     [double]: 'da_confermare'
   })
-  const told = (id: number) => looked.flatMap(({ prenotazioni }) => prenotazioni)
+  const messages = (id: number) => days.flatMap(({ prenotazioni }) => prenotazioni)
     .find(({ prenotazione_id }) => prenotazione_id === id)!.errors.map(({ messaggio }) => messaggio).join(' | ')
-  t.match(told(replaced), /^Con questo invio sarebbero più di 2 /)
-  t.match(told(moved), new RegExp(`Già inviata con l'arrivo del ${italianDay(today)}`))
-  t.match(told(half), /sono stati inviati ospiti ora non fra quelli salvati/)
-  t.match(told(double), /^Stessa persona della ricevuta AW-\S+: è già comunicata.*doppione$/)
+  t.match(messages(replaced), /^Con questo invio sarebbero più di 2 /)
+  t.match(messages(moved), new RegExp(`Già inviata con l'arrivo del ${italianDay(today)}`))
+  t.match(messages(half), /sono stati inviati ospiti ora non fra quelli salvati/)
+  t.match(messages(double), /^Stessa persona della ricevuta AW-\S+: è già comunicata.*doppione$/)
   t.equal(police.callsOf('Send').length, sends)
 })
 
-t.test('a refusal for one booking does not hold back others', async (t) => {
+t.test('a refusal for one booking does not stop the others', async (t) => {
   const server = await emptied(real, police)
   const [one, two, three] = [
     await book(server, family(1, 2)), await book(server, family(2, 2)), await book(server, [guestNo(3)])
@@ -297,11 +297,11 @@ t.test('after a crash the same key returns all submissions of the day, in the or
   t.equal(done.prenotazioni[0]!.ricevute.length, 2)
   await server.app.sql`update idempotency_keys set status = null, body = null, headers = '{"claim":"interrotta"}'`
   await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
-  const told = await sendDay(server, {}, 'giorno')
-  t.match(states(told), { [large]: 'parziale' })
+  const replayed = await sendDay(server, {}, 'giorno')
+  t.match(states(replayed), { [large]: 'parziale' })
   const byGuest = ({ prenotazioni }: GiornataAnswer) =>
     prenotazioni[0]!.schedine.toSorted((one, other) => one.ospite - other.ospite)
-  t.same(byGuest(told), byGuest(done))
+  t.same(byGuest(replayed), byGuest(done))
 })
 
 t.test('lists contain every guest once, and never split families or bookings of up to 50 guests', async () => {

@@ -31,7 +31,7 @@ const WRONG: readonly (readonly [string, Schedina, SchedinaField, string, string
   ['a comune name', born('1980-01-01', 'Roma', 'RM'), 'comune_nascita', '412058091', 'ROMA (RM)'],
   ['a German name', born('1980-01-01', 'Bozen', 'BZ'), 'comune_nascita', '404021008', 'BOLZANO (BZ)'],
   ['a name of two comuni', born('1980-01-01', 'Castro', 'LE'), 'comune_nascita', '416075096', 'CASTRO (LE)'],
-  ['a name of then and now', born('1980-01-01', 'Forlì', 'FO'), 'comune_nascita', '408040012', "FORLI' (FO)"],
+  ['a name of two codes', born('1980-01-01', 'Forlì', 'FO'), 'comune_nascita', '408040012', "FORLI' (FO)"],
   ['a name with a past sign', born('2018-01-01', 'Carbonia', 'SU'), 'comune_nascita', '420092012', 'CARBONIA (CA)'],
   ['an ISTAT code of 2016', born('2018-01-01', '111009', 'CA'), 'comune_nascita', '420092012', 'CARBONIA'],
   ['an ISTAT code of 2026', born('1980-01-01', '119003', 'CA'), 'comune_nascita', '420092012', 'CARBONIA'],
@@ -57,7 +57,7 @@ const WRONG: readonly (readonly [string, Schedina, SchedinaField, string, string
   ['the questura of a passport', issued('QUESTURA DI NAPOLI'), 'luogo_rilascio', '415063049', 'NAPOLI'],
   ['the central office', issued('MIT-UCO', licence), 'luogo_rilascio', '412058091', 'ROMA'],
   ['an office of the Motorizzazione', issued('MC-NA', licence), 'luogo_rilascio', '415063049', 'NAPOLI'],
-  ['another one', issued('MCTC-BO', licence), 'luogo_rilascio', '408037006', 'BOLOGNA'],
+  ['an office of the MCTC', issued('MCTC-BO', licence), 'luogo_rilascio', '408037006', 'BOLOGNA'],
   ['an issuing state by ISO code', foreigner({ luogo_rilascio: 'DEU' }), 'luogo_rilascio', '100000216', 'GERMANIA'],
   ['an issuing comune that ended', issued('408040012'), 'luogo_rilascio', '408140012', "FORLI' (FC)"],
   ['a former issuing state', foreigner({ luogo_rilascio: '100000253' }), 'luogo_rilascio', '100000997', 'DEL NORD'],
@@ -102,7 +102,7 @@ t.test('an unknown value has neither a proposal nor a list', async (t) => {
   }
 })
 
-t.test('a sign that was right at the birth is accepted, with a warning that names the one sent', async (t) => {
+t.test('a sign that was right at the birth is accepted, with a warning that names the sign sent', async (t) => {
   for (const [day, comune, sign, sent] of [
     ['2018-05-01', '420092012', 'SU', 'CA'], ['2010-05-01', '420092012', 'CI', 'CA'],
     ['2010-05-01', '420090047', 'OT', 'SS'], ['2010-05-01', '420091037', 'OG', 'NU'],
@@ -121,18 +121,18 @@ t.test('a sign that was right at the birth is accepted, with a warning that name
 
 t.test('an apartment whose comune is no code is refused, with the code to write', async (t) => {
   const { admin } = administrator(server)
-  const house = { descrizione: 'Casa', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
+  const apartment = { descrizione: 'Casa', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
   for (const [text, code] of [
     ['Roma', '412058091'], ['058091', '412058091'], ['119003', '420092012'], ['Bozen', '404021008'],
     ['Castro', undefined]
   ] as const) {
-    const answer = await admin('POST', '/api/v1/appartamenti', { ...house, comune_codice: text })
+    const answer = await admin('POST', '/api/v1/appartamenti', { ...apartment, comune_codice: text })
     t.equal(answer.statusCode, 400, text)
     t.match(answer.json().dettagli, [{ campo: 'comune_codice', proposta: code }], text)
   }
 })
 
-t.test('every value that a message names leads to its code in a search', async () => {
+t.test('a search for any value that a message names finds its code', async () => {
   const { comuni, paesi }: Codici = (await call('GET', '/api/alloggiati/codici')).json()
   const place = fc.constantFrom(...comuni, ...paesi)
   await fc.assert(fc.asyncProperty(place, async ({ descrizione }) => {

@@ -13,26 +13,26 @@ const ADD = 'GestioneAppartamenti_AggiungiAppartamento'
 const DISABLE = 'GestioneAppartamenti_DisabilitaAppartamento'
 const SEND = '/api/alloggiati/invio'
 const APARTMENTS = '/api/v1/appartamenti'
-const HOUSE = {
+const APARTMENT = {
   descrizione: 'Casa al lago', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti'
 }
-const lately = addDays(testClock().today(), -2)
+const receiptDay = addDays(testClock().today(), -2)
 
 /** Every request that calls the service, with the operation that it makes after the login. */
 const REQUESTS = {
-  ricevute: ['Ricevuta', 'GET', `/api/alloggiati/ricevute?data=${lately}`, undefined],
+  ricevute: ['Ricevuta', 'GET', `/api/alloggiati/ricevute?data=${receiptDay}`, undefined],
   elenco: ['Tabella', 'GET', APARTMENTS, undefined],
-  aggiunta: [ADD, 'POST', APARTMENTS, HOUSE],
+  aggiunta: [ADD, 'POST', APARTMENTS, APARTMENT],
   disabilita: [DISABLE, 'DELETE', `${APARTMENTS}/0`, undefined],
   prova: ['Test', 'POST', SEND, invio([guestNo(1)], { testMode: true })],
-  // Last, because it forgets a refused login.
+  // Last, because this check drops the record of a refused login.
   check: ['Authentication_Test', 'GET', '/api/alloggiati/check', undefined]
 } as const
 type Name = keyof typeof REQUESTS
 type Wanted = readonly [status: number, codice: string | undefined]
 
 const REFUSED: Wanted = [503, 'CREDENZIALI_RIFIUTATE']
-const AWAY: Wanted = [503, 'SERVIZIO_NON_RAGGIUNGIBILE']
+const UNREACHABLE: Wanted = [503, 'SERVIZIO_NON_RAGGIUNGIBILE']
 const UNKNOWN: Wanted = [422, 'ESITO_SCONOSCIUTO']
 const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<Name, Wanted> => ({
   ricevute: wanted,
@@ -43,17 +43,17 @@ const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<N
   check: wanted,
   ...more
 })
-/** A reply that never came leaves a change unknown. */
-const lost = all(AWAY, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
+/** Without a reply it is unknown whether a change was made. */
+const lost = all(UNREACHABLE, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
 
 const login = (code: string, words: string): Behaviour => response(envelope(
   `<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito><ErroreCod>${code}</ErroreCod>` +
     `<ErroreDes>${words}</ErroreDes></result></GenerateTokenResponse>`))
-/** Behaves so at each operation after the login. */
-const at = (behaviour: (operation: string) => Behaviour) => (police: StandIn) => {
+/** Sets a behaviour for each operation after the login. */
+const afterLogin = (behaviour: (operation: string) => Behaviour) => (police: StandIn) => {
   for (const [operation] of Object.values(REQUESTS)) police.on[operation] = behaviour(operation)
 }
-const refusing = (words: string) => at((operation) => response(refusalReply(operation, words)))
+const refusing = (words: string) => afterLogin((operation) => response(refusalReply(operation, words)))
 const asRefused = (words: string) => [refusing(words), all(REFUSED)] as const
 const FAULT = respond('500 Internal Server Error', envelope(
   '<s:Fault><s:Code><s:Value>s:Receiver</s:Value></s:Code><s:Reason><s:Text>parola-di-prova</s:Text></s:Reason>' +
@@ -82,22 +82,24 @@ const CASES: Readonly<Record<string, readonly [(police: StandIn) => unknown, Rec
     prova: [422, 'RIFIUTATO_DAL_SERVIZIO'],
     check: REFUSED
   }],
-  'a SOAP fault': [at(() => FAULT), lost],
-  'an error of the web server': [at(() => respond('503 Service Unavailable', '<html/>')), lost],
-  'a page in place of a reply': [at(() => response('<html><body>Manutenzione</body></html>')), lost],
-  'a connection that breaks off': [at(() => (socket) => { socket.resetAndDestroy() }), lost],
-  'an empty reply': [at(() => response('')), lost],
-  'a login that breaks off': [({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(AWAY)],
-  'a fault at the login': [({ on }) => { on.GenerateToken = FAULT }, all(AWAY)],
-  'a service that is down': [(police) => police.stop(), all(AWAY)]
+  'a SOAP fault': [afterLogin(() => FAULT), lost],
+  'an error of the web server': [afterLogin(() => respond('503 Service Unavailable', '<html/>')), lost],
+  'a page in place of a reply': [afterLogin(() => response('<html><body>Manutenzione</body></html>')), lost],
+  'a connection that breaks off': [afterLogin(() => (socket) => { socket.resetAndDestroy() }), lost],
+  'an empty reply': [afterLogin(() => response('')), lost],
+  'a login that breaks off': [
+    ({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(UNREACHABLE)
+  ],
+  'a fault at the login': [({ on }) => { on.GenerateToken = FAULT }, all(UNREACHABLE)],
+  'a service that is down': [(police) => police.stop(), all(UNREACHABLE)]
 }
 
 const police = await standIn(t)
 const server = await production(t, police)
 const { admin } = administrator(server)
 
-/** Empties the server, and forgets token and refused logins. */
-async function afresh (): Promise<void> {
+/** Empties the server, and drops its token and refused logins. */
+async function reset (): Promise<void> {
   await emptied(server, police)
   await server.call('GET', '/api/alloggiati/check')
   police.on.Tabella = response(refusalReply('Tabella', 'TOKEN_NON_VALIDO'))
@@ -107,17 +109,17 @@ async function afresh (): Promise<void> {
 }
 
 for (const [name, [misbehave, wanted]] of Object.entries(CASES)) {
-  t.test(`every request tells the same fault for ${name}`, async (t) => {
-    await afresh()
+  t.test(`every request returns the same error for ${name}`, async (t) => {
+    await reset()
     await misbehave(police)
     for (const [request, [, method, url, body]] of Object.entries(REQUESTS)) {
-      const { statusCode, ...told } = await admin(method, url, body)
-      const { codice, error } = told.json()
+      const { statusCode, ...answer } = await admin(method, url, body)
+      const { codice, error } = answer.json()
       t.same([statusCode, codice], wanted[request as Name], request)
       if (codice === 'CREDENZIALI_RIFIUTATE') t.match(error, /rifiutato le credenziali.*password.*nuova chiave WSKEY/)
       if (codice === 'SERVIZIO_NON_RAGGIUNGIBILE') t.notMatch(error, /credenziali|WSKEY/, request)
       if (codice === 'ESITO_SCONOSCIUTO') t.match(error, /Guardare l’elenco prima/)
-      t.notMatch(told.body, new RegExp(`${CREDENTIALS.ALLOGGIATI_PASSWORD}|${CREDENTIALS.ALLOGGIATI_WSKEY}`), request)
+      t.notMatch(answer.body, new RegExp(`${CREDENTIALS.ALLOGGIATI_PASSWORD}|${CREDENTIALS.ALLOGGIATI_WSKEY}`), request)
     }
     if (police.on.GenerateToken !== undefined && wanted.ricevute === REFUSED) {
       t.equal(police.callsOf('GenerateToken').length, 2, 'a refused login is not retried; check asks again')
@@ -127,23 +129,23 @@ for (const [name, [misbehave, wanted]] of Object.entries(CASES)) {
   })
 }
 
-t.test('messaggio_soap tells why in Italian', async (t) => {
-  await afresh()
-  const told = async (method: 'POST', url: string, body: object) =>
+t.test('messaggio_soap gives the reason in Italian', async (t) => {
+  await reset()
+  const reasonOf = async (method: 'POST', url: string, body: object) =>
     (await admin(method, url, body)).json().dettagli.messaggio_soap
   police.on.Send = (socket) => { socket.resetAndDestroy() }
-  t.equal(await told('POST', SEND, invio([guestNo(2)])), 'connessione interrotta')
+  t.equal(await reasonOf('POST', SEND, invio([guestNo(2)])), 'connessione interrotta')
   police.on[ADD] = response('<html/>')
-  t.equal(await told('POST', APARTMENTS, HOUSE), 'risposta non riconosciuta')
+  t.equal(await reasonOf('POST', APARTMENTS, APARTMENT), 'risposta non riconosciuta')
   police.on.Test = respond('500 Internal Server Error', '')
-  t.equal(await told('POST', SEND, invio([guestNo(3)], { testMode: true })), 'risposta HTTP inattesa')
+  t.equal(await reasonOf('POST', SEND, invio([guestNo(3)], { testMode: true })), 'risposta HTTP inattesa')
   await police.stop()
-  t.equal(await told('POST', SEND, invio([guestNo(4)], { testMode: true })), 'connessione rifiutata')
+  t.equal(await reasonOf('POST', SEND, invio([guestNo(4)], { testMode: true })), 'connessione rifiutata')
   await police.start()
 })
 
 t.test('a job that the service refuses logs no word of the service', async (t) => {
-  await afresh()
+  await reset()
   police.on.Tabella = response(refusalReply('Tabella', `ERRORE ${ECHO}`))
   police.on.Send = response(refusalReply('Send', `ERRORE ${ECHO}`))
   await admin('POST', '/api/v1/jobs/code-tables/avvia')

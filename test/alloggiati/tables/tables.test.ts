@@ -123,7 +123,7 @@ t.test('a state is found first by each of its ISO codes, and by the names that p
 
 const csvs = formatTabelle(data)
 
-t.test('the CSVs of the service give back the tables they were written from', async (t) => {
+t.test('parsing the CSVs of the service returns the tables they were written from', async (t) => {
   t.equal(createTables(parseTabelle(csvs)).version, tables.version)
   t.ok(csvs.Luoghi.includes("\n408040012;FORLI';FO;15/04/1992 00:00:00\n"))
 })
@@ -140,7 +140,7 @@ t.test('a state takes its ISO codes from the snapshot, a state unknown there has
   t.match(stati.find(({ codice }) => codice === '100009999'), { descrizione: 'STATO DI PROVA', iso2: null, iso3: null })
 })
 
-t.test('the list of apartments is read as the manual shows it; an account without any gives nothing', async (t) => {
+t.test('the list of apartments is read as the manual shows it; without apartments it is empty', async (t) => {
   const csv =
     'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\n0;CASA PROVA INT. 1;UDINE;UD;VIA PROVA N. 5;MARIO PROVA'
   t.same(parseApartments(csv), [
@@ -158,7 +158,7 @@ t.test('the list of apartments is read as the manual shows it; an account withou
   t.equal(
     parseApartments(`${csv}; CON ALTRO TESTO`)[0]?.id,
     0,
-    'a semicolon of the host spoils no refresh'
+    'a semicolon in a text of the host does not fail the refresh'
   )
 })
 
@@ -199,30 +199,30 @@ t.test('a file that is not the expected table is refused with the reason', async
 
 const newer = { ...csvs, Tipi_Documento: `${csvs.Tipi_Documento}\nPROVA;DOCUMENTO DI PROVA` }
 
-const giving = (given: Required<Csvs>) => async (tipo: keyof Csvs) => given[tipo]
+const downloadFrom = (given: Required<Csvs>) => async (tipo: keyof Csvs) => given[tipo]
 
 t.test('the bundled snapshot serves until a refresh stores the tables of the service', async (t) => {
   const { db } = await testDatabase(t)
   const source = tablesSource(db)
   t.equal((await source.get()).version, tables.version)
-  const asked: string[] = []
-  await source.refresh(async (tipo) => { asked.push(tipo); return newer[tipo] })
-  t.same(asked, [...TIPI_TABELLA])
+  const requested: string[] = []
+  await source.refresh(async (tipo) => { requested.push(tipo); return newer[tipo] })
+  t.same(requested, [...TIPI_TABELLA])
   t.equal((await source.get()).documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA')
   const other = await tablesSource(db).get()
-  t.equal(other.documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA', 'another process has the new tables, too')
+  t.equal(other.documento('PROVA')?.descrizione, 'DOCUMENTO DI PROVA', 'another process also has the new tables')
   t.equal(other.version, (await source.get()).version)
 
-  await source.refresh(giving(csvs))
+  await source.refresh(downloadFrom(csvs))
   t.equal((await db.select().from(stored)).length, TIPI_TABELLA.length)
   t.equal((await tablesSource(db).get()).documento('PROVA'), undefined, 'a later refresh replaces all tables')
 })
 
-t.test('one bad table leaves the last good ones as they were', async (t) => {
+t.test('a refresh with one bad table keeps the stored tables', async (t) => {
   const { db } = await testDatabase(t)
   const source = tablesSource(db)
-  await source.refresh(giving(newer))
-  await t.rejects(source.refresh(giving({ ...csvs, Tipi_Alloggiato: '<html>' })), { name: 'TabellaError' })
+  await source.refresh(downloadFrom(newer))
+  await t.rejects(source.refresh(downloadFrom({ ...csvs, Tipi_Alloggiato: '<html>' })), { name: 'TabellaError' })
   await t.rejects(source.refresh(async (tipo) => {
     if (tipo === 'Tipi_Alloggiato') throw new Error('servizio non raggiungibile')
     return csvs[tipo]
@@ -230,7 +230,7 @@ t.test('one bad table leaves the last good ones as they were', async (t) => {
   for (const each of [source, tablesSource(db)]) t.equal((await each.get()).documento('PROVA')?.codice, 'PROVA')
 })
 
-t.test('stored tables that are damaged or incomplete count as none', async (t) => {
+t.test('damaged or incomplete stored tables are ignored', async (t) => {
   const { db } = await testDatabase(t)
   const broken = newer.Luoghi.replace('412058091;ROMA;', '412058091;ALTRA;')
   await db.insert(stored).values({ nome: 'Luoghi', csv: broken, sha256: '' })

@@ -42,7 +42,7 @@ export const lists: Scenario = {
           ...bounded('lists that nobody reads and that were not cut', accepted - cut, 0),
           ...(accepted === 0 ? ['no list was begun for those who never read'] : []),
           ...(isReady ? [] : ['not ready any more']),
-          ...(answered === 0 ? ['no list was answered'] : []),
+          ...(answered === 0 ? ['no list was served'] : []),
           ...(statuses.every((status) => [200, 429, 503].includes(status)) ? [] : [`answers ${statuses.join()}`])
         ]
       }

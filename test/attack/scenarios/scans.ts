@@ -14,7 +14,7 @@ const P95 = 200
 
 /** OCR of fifty images at a time: pages, refused images, and the largest allowed ones. */
 export const scans: Scenario = {
-  name: `${AT_ONCE} pictures to be read at a time`,
+  name: `OCR of ${AT_ONCE} pictures at a time`,
   async run () {
     const target = await startTarget({ RATE_LIMIT_HEAVY_MAX: '1000000' })
     try {
@@ -42,7 +42,7 @@ export const scans: Scenario = {
           pictures: responses.length,
           read: count(200),
           refused: count(400),
-          'told to come later': count(503),
+          'busy, to be retried': count(503),
           'MB more': Math.round(peak),
           'probes of liveness': times.length,
           'p95, ms': Math.round(p95)
@@ -50,10 +50,10 @@ export const scans: Scenario = {
         faults: [
           ...bounded('MB more', peak, MEMORY),
           ...bounded('p95 of /health/live, ms', p95, P95),
-          ...(responses.every(({ status }) => [200, 400, 503].includes(status)) ? [] : ['other answers']),
+          ...(responses.every(({ status }) => [200, 400, 503].includes(status)) ? [] : ['other statuses']),
           ...(responses.every(({ status, retry }) => status !== 503 || retry) ? [] : ['a 503 without Retry-After']),
-          ...(count(200) > 0 && count(503) > 0 ? [] : ['none was read, or none was told to come later']),
-          ...(afterwards.status === 200 ? [] : ['afterwards nothing is read'])
+          ...(count(200) > 0 && count(503) > 0 ? [] : ['no picture was read, or none got a 503']),
+          ...(afterwards.status === 200 ? [] : ['no picture is read afterwards'])
         ]
       }
     } finally {

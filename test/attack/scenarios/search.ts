@@ -37,14 +37,14 @@ export const search: Scenario = {
       over.abort()
       await probing
       const slowest = Math.max(...probes.map(({ ms }) => ms))
-      const found = statuses.filter((status) => status === 200).length
+      const succeeded = statuses.filter((status) => status === 200).length
       const unready = probes.filter(({ ok }) => !ok).length
       return {
         figures: {
           'ms of a search': Math.round(median),
           'ms of all': Math.round(storm),
-          answered: found,
-          refused: statuses.length - found,
+          answered: succeeded,
+          refused: statuses.length - succeeded,
           probes: probes.length,
           unready,
           'slowest probe, ms': Math.round(slowest)
@@ -53,9 +53,9 @@ export const search: Scenario = {
           ...bounded('ms of a search', median, 30),
           ...bounded('probes that were not ready', unready, 0),
           ...bounded('ms of a probe', slowest, 2000),
-          ...(found === 0 ? ['no search was answered'] : []),
-          ...(found === statuses.length ? ['no search was refused'] : []),
-          ...(statuses.every((status) => [200, 429, 503].includes(status)) ? [] : [`answers ${statuses.join()}`])
+          ...(succeeded === 0 ? ['no search succeeded'] : []),
+          ...(succeeded === statuses.length ? ['no search was refused'] : []),
+          ...(statuses.every((status) => [200, 429, 503].includes(status)) ? [] : [`statuses ${statuses.join()}`])
         ]
       }
     } finally {

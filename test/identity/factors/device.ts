@@ -4,7 +4,7 @@ import { isoCBOR } from '@simplewebauthn/server/helpers'
 /** A device’s response, as browsers write it. */
 export interface DeviceAnswer extends Record<string, unknown> { id: string, response: Record<string, unknown> }
 
-/** A device in software, on the page at a URL, for responses that no browser creates. */
+/** A WebAuthn authenticator in software, for the page at a URL. It also creates responses that no browser creates. */
 export interface Device {
   create (challenge: string): DeviceAnswer
   prove (challenge: string): DeviceAnswer
@@ -30,7 +30,7 @@ export function device (
     return Buffer.concat([sha256(hostname), Buffer.of(flags), counter, rest])
   }
   const answer = (response: Record<string, unknown>): DeviceAnswer =>
-    // The id beside the attestation need not have its whole length.
+    // The outer id may be shorter than the id in the attestation.
     ({ id: id.slice(0, 1000), rawId: id.slice(0, 1000), type: 'public-key', clientExtensionResults: {}, response })
 
   return {

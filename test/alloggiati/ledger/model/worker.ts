@@ -72,7 +72,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
   const undecided = mayBeThere(u) && !off(w, 'negativeEnds')
   if (u.stato === 'preso') {
     yield leave('login fails', 'pronto')
-    yield leave('login fails, its caller is told', undecided ? 'da_verificare' : 'non_inviato')
+    yield leave('login fails, its caller gets the error', undecided ? 'da_verificare' : 'non_inviato')
     yield leave('test call refused', undecided ? 'da_verificare' : 'rifiutato')
   }
   if (u.attempts.length < w.law.scope.attempts && mayTakeFlight(w)) yield dispatch(w, i)
@@ -99,7 +99,7 @@ function * write (w: World, i: number, u: Unit): Generator<Step> {
       n.workers[i]!.phase = 'waiting'
     })
   }
-  yield recordOutcome(w, i, 'nothing written, its caller is told', 'N', 'non_inviato')
+  yield recordOutcome(w, i, 'nothing written, its caller gets the error', 'N', 'non_inviato')
   yield recordOutcome(w, i, 'nothing written', 'N', 'pronto')
 }
 

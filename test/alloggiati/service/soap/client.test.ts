@@ -321,7 +321,7 @@ t.test('refused credentials are not retried for fifteen minutes', async (t) => {
   const { server, tokens, moveTo } = await setUp(t, refusal())
   const first = await failureOf(tokens.get())
   t.ok(first instanceof AlloggiatiCredentialsError)
-  t.match(first, { message: /rifiutate \(100\)$/, told: /\(100\): AUTENTICAZIONE_FALLITA/ })
+  t.match(first, { message: /rifiutate \(100\)$/, userText: /\(100\): AUTENTICAZIONE_FALLITA/ })
   server.behaviour = login({ expires: after(60), token: 'buono' })
   for (const minutes of [0, 5, 14.9]) {
     moveTo(minutes)
