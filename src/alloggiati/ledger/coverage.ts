@@ -81,13 +81,12 @@ async function compare (
       const { stay, rows, guests } = each
       const isNew = (row: SentRow) => row.prenotazione_id !== stay.id && !adopted.has(row.id) &&
         !rows.some(({ id }) => id === row.id)
-      const matching = others.filter((row) => isNew(row) && isOfGuests(row, guests))
-        .flatMap((row) => inStay(stay, row))
-      rows.push(...matching)
+      const added = others.filter((row) => isNew(row) && isOfGuests(row, guests)).flatMap((row) => inStay(stay, row))
+      rows.push(...added)
       const places = { numero_ospiti: stay.numero_ospiti, guests }
       for (const { id } of fillPlaces(places, rows).adopted) adopted.add(id)
       // A guest sent without the booking may have been sent again when that row ended.
-      const ends = matching.map(endOf).filter((day) => day < departureOf(stay) && !known[at]!.has(day))
+      const ends = added.map(endOf).filter((day) => day < departureOf(stay) && !known[at]!.has(day))
       for (const day of ends) known[at]!.add(day)
       return new Set(ends)
     })

@@ -68,12 +68,11 @@ export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   const declared = declaredPlaces(compared)
   const arrivals = [...new Set(days.map(({ arrival }) => arrival))].toSorted()
   const open = arrivals.filter((day) => arrivalWindowOpen(day, today))
-  const isUndeclared = (day: Day) => days.some(({ arrival }, place) => arrival === day && !declared[place])
-  const isOneArrival = arrivals.every((arrival) => arrival === check_in)
-  const day = isOneArrival ? check_in : open.find(isUndeclared) ?? open[0] ?? check_in
+  const isUnsent = (day: Day) => days.some(({ arrival }, place) => arrival === day && !declared[place])
+  const day = arrivals.every((arrival) => arrival === check_in) ? check_in : open.find(isUnsent) ?? open[0] ?? check_in
   const due = dueOn(compared, day, today)
   const isOpen = arrivalWindowOpen(day, today)
-  if (isOpen && (isUndeclared(day) || days.length === 0)) return due
+  if (isOpen && (isUnsent(day) || days.length === 0)) return due
   const again = repeatedArrivals(compared, today)[0]
   if (again === undefined) return due
   const why = isOpen ? 'è già comunicato' : 'non si può più inviare'

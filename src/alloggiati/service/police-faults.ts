@@ -67,10 +67,7 @@ export function refusesCaller ({ esito, ErroreDes }: EsitoOperazioneServizio): b
   return !esito && areAboutCaller(ErroreDes)
 }
 
-/**
- * Runs a call to the service.
- * @throws PoliceFault if the call fails
- */
+/** Runs a call to the service. If it fails, throws a PoliceFault. */
 export async function orFault<T> (work: () => Promise<T>, changes = false): Promise<T> {
   try {
     return await work()

@@ -14,23 +14,21 @@ const SLOW_MS = 2500
 const MANY_ROWS = 400
 
 /** For each verdict the expected row outcomes, the outcome of the last attempt, and the response to the caller. */
-const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; response: object }>> = {
-  acquisito: { righe: ['acquisita'], tentativo: 'K', response: { success: true } },
+const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; body: object }>> = {
+  acquisito: { righe: ['acquisita'], tentativo: 'K', body: { success: true } },
   parziale: {
     righe: ['acquisita', 'rifiutata'],
     tentativo: 'K',
-    response: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
+    body: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
   },
   rifiutato: {
-    righe: ['rifiutata'], tentativo: 'N', response: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
+    righe: ['rifiutata'], tentativo: 'N', body: { success: false, status: 422, codice: 'SCHEDINE_RIFIUTATE' }
   },
-  non_inviato: { righe: ['non_inviata'], tentativo: 'N', response: { success: false, status: 422 } },
+  non_inviato: { righe: ['non_inviata'], tentativo: 'N', body: { success: false, status: 422 } },
   sconosciuto: {
     righe: ['sconosciuta'],
     tentativo: '?',
-    response: {
-      success: false, status: 422, codice: 'ESITO_SCONOSCIUTO', dettagli: { codice_errore: 'ESITO_SCONOSCIUTO' }
-    }
+    body: { success: false, status: 422, codice: 'ESITO_SCONOSCIUTO', dettagli: { codice_errore: 'ESITO_SCONOSCIUTO' } }
   }
 }
 
@@ -92,7 +90,7 @@ async function suffer (t: Test, one: Case): Promise<void> {
   const expected = WRITTEN[stato]!
   t.ok(verdictOf(operation, misbehaviour).includes(stato), `${stato} is a correct verdict`)
   t.match(answered, {
-    ...expected.response,
+    ...expected.body,
     ...(stato === 'non_inviato'
       ? { codice: causeOf(misbehaviour), dettagli: { codice_errore: causeOf(misbehaviour) } }
       : {})

@@ -32,7 +32,7 @@ type Name = keyof typeof REQUESTS
 type Wanted = readonly [status: number, codice: string | undefined]
 
 const REFUSED: Wanted = [503, 'CREDENZIALI_RIFIUTATE']
-const UNREACHABLE: Wanted = [503, 'SERVIZIO_NON_RAGGIUNGIBILE']
+const DOWN: Wanted = [503, 'SERVIZIO_NON_RAGGIUNGIBILE']
 const UNKNOWN: Wanted = [422, 'ESITO_SCONOSCIUTO']
 const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<Name, Wanted> => ({
   ricevute: wanted,
@@ -44,7 +44,7 @@ const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<N
   ...more
 })
 /** Without a reply it is unknown whether a change was made. */
-const lost = all(UNREACHABLE, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
+const lost = all(DOWN, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
 
 const login = (code: string, words: string): Behaviour => response(envelope(
   `<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito><ErroreCod>${code}</ErroreCod>` +
@@ -87,11 +87,9 @@ const CASES: Readonly<Record<string, readonly [(police: StandIn) => unknown, Rec
   'a page in place of a reply': [afterLogin(() => response('<html><body>Manutenzione</body></html>')), lost],
   'a connection that breaks off': [afterLogin(() => (socket) => { socket.resetAndDestroy() }), lost],
   'an empty reply': [afterLogin(() => response('')), lost],
-  'a login that breaks off': [
-    ({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(UNREACHABLE)
-  ],
-  'a fault at the login': [({ on }) => { on.GenerateToken = FAULT }, all(UNREACHABLE)],
-  'a service that is down': [(police) => police.stop(), all(UNREACHABLE)]
+  'a login that breaks off': [({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(DOWN)],
+  'a fault at the login': [({ on }) => { on.GenerateToken = FAULT }, all(DOWN)],
+  'a service that is down': [(police) => police.stop(), all(DOWN)]
 }
 
 const police = await standIn(t)

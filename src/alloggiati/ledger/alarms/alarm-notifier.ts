@@ -87,9 +87,8 @@ async function withBookings (db: Executor, facts: AlarmFacts): Promise<AlarmFact
 }
 
 function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {
-  const values = kindOf(kind).identifiedBy
-    .flatMap((name) => facts[name] === undefined ? [] : [`${name}=${facts[name]}`])
-  return [mode, kind, ...values].join(' ')
+  const parts = kindOf(kind).identifiedBy.flatMap((name) => facts[name] === undefined ? [] : [`${name}=${facts[name]}`])
+  return [mode, kind, ...parts].join(' ')
 }
 
 /** Raises the alarm that `DATA_DIR` is not writable, if that is the error. */

@@ -4,9 +4,8 @@ import { FILED_STATES, isUnderWay, isUnresolved, type RowOutcome, type State } f
 import { staysById, type StayWithGuests } from '#src/bookings/index.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { italianDay } from '#src/lib/time.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Day } from '#src/lib/time.ts'
+import { italianDay, type Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
   findConflicts, isGuestOf, isOtherPeriod, readBookingRows, unmatchedRows, usesApartments, type BookingRow,
