@@ -57,13 +57,8 @@ t.test('six digits are looked up: the ISTAT code of today can be that of a cease
 
 t.test('every province sign of the table has an Italian name, and those of the past are marked', async (t) => {
   t.same(tables.search('province').map(({ codice }) => codice), [...bundledProvinces().keys()].sort())
-  t.same(
-    tables
-      .search('province')
-      .filter(({ cessata }) => cessata)
-      .map(({ codice }) => codice),
-    ['FO', 'FU', 'PL', 'PS', 'ZA']
-  )
+  const past = tables.search('province').filter(({ cessata }) => cessata)
+  t.same(past.map(({ codice }) => codice), ['FO', 'FU', 'PL', 'PS', 'ZA'])
   t.equal(tables.provincia('FC')?.descrizione, 'Forlì-Cesena')
 })
 
@@ -155,11 +150,8 @@ t.test('the list of apartments is read as the manual shows it; without apartment
   ])
   t.same(parseApartments(''), [])
   t.same(parseApartments('IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario'), [])
-  t.equal(
-    parseApartments(`${csv}; CON ALTRO TESTO`)[0]?.id,
-    0,
-    'a semicolon in a text of the host does not fail the refresh'
-  )
+  const [first] = parseApartments(`${csv}; CON ALTRO TESTO`)
+  t.equal(first?.id, 0, 'a semicolon in a text of the host does not fail the refresh')
 })
 
 t.test('a file that is not the expected table is refused with the reason', async (t) => {
