@@ -187,10 +187,10 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
     )
     order by p.check_in, p.id`)
   const unfiled = await coverageCounter(comparison)(due, (stay, compared) => [
-    ...arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today).map(({ day, guests, count }) => ({
+    ...arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today).map(({ day, guests, nights, count }) => ({
       bookingId: stay.id,
       arrival: day,
-      deadline: filingDeadline(day, daysBetween(day, departureOf(stay))),
+      deadline: filingDeadline(day, nights),
       missing: guests - count((row) => !row.isUnfinished && isFiled(row)),
       unsent: guests - count((row) => row.isUnfinished || isFiled(row)),
       isProlonged: false

@@ -27,7 +27,13 @@ export interface PrintsAt extends Prints { day: Day }
 type Counted = (row: SentRow) => boolean
 
 /** Guests who arrive on one day: how many there are, and how many of them the counted rows cover. */
-export interface Arrivals { day: Day, guests: number, count (isCounted: Counted): number }
+export interface Arrivals {
+  day: Day
+  guests: number
+  /** Of the guest who departs first, because a short stay has the earlier deadline. */
+  nights: number
+  count (isCounted: Counted): number
+}
 
 /** The nights that a row declares. */
 type Declared = Pick<SentRow, 'data_arrivo' | 'permanenza'>
@@ -61,7 +67,9 @@ export function arrivalsOf (compared: ComparedStay): Arrivals[] {
     // A row of the same guest with another arrival declares other nights.
     const prints = arriving.map((place) => compared.guests[place]!.filter((each) => each.day === day))
     const places = { numero_ospiti: guests, guests: prints }
-    return { day, guests, count: (isCounted) => fillPlaces(places, candidates.filter(isCounted)).filled }
+    const departures = [departureOf(compared.stay), ...arriving.map((place) => days[place]!.departure)]
+    const nights = Math.min(...departures.map((departure) => daysBetween(day, departure)))
+    return { day, guests, nights, count: (isCounted) => fillPlaces(places, candidates.filter(isCounted)).filled }
   })
 }
 

@@ -27,6 +27,8 @@ interface CountedStay extends Stay {
   /** The submission whose receipt is awaited first. */
   awaited: SentRow | undefined
   undeclared: Undeclared | undefined
+  /** The first arrival with a guest in no live submission. */
+  unsent: Arrivals | undefined
 }
 
 function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay {
@@ -38,7 +40,8 @@ function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay
     received: sum(({ count }) => count(isReceived)),
     sent: sum(({ count }) => count(isLive)),
     awaited: firstAwaited(compared.rows),
-    undeclared: firstUndeclared(compared, { from: stay.check_in, to: today })
+    undeclared: firstUndeclared(compared, { from: stay.check_in, to: today }),
+    unsent: arrivals.find(({ guests, count }) => count(isLive) < guests)
   }
 }
 
@@ -98,7 +101,7 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
           ...present(stay, sent - received, deadlines), ...awaited && whyAwaited(comparison, awaited)
         }))
       }
-      return sent < guests ? JSON.stringify(present(stay, guests - sent, deadlines)) : []
+      return sent < guests ? JSON.stringify(present(stay, guests - sent, deadlines, stay.unsent)) : []
     })
     return { json: lines.join(','), last: batch.last }
   }
@@ -135,11 +138,14 @@ function whyAwaited (
 
 /** @param deadlines cache for a batch, because computing deadlines dominates its run time */
 function present (
-  { id, nome_cognome, check_in, numero_notti }: Stay, ospiti_mancanti: number, deadlines: Map<string, string>
+  { id, nome_cognome, check_in, numero_notti }: Stay,
+  ospiti_mancanti: number,
+  deadlines: Map<string, string>,
+  { day, nights }: Pick<Arrivals, 'day' | 'nights'> = { day: check_in, nights: numero_notti }
 ): BookingToVerify {
-  const stay = `${check_in} ${numero_notti}`
-  const scadenza = deadlines.get(stay) ?? filingDeadline(check_in, numero_notti).toISOString()
-  deadlines.set(stay, scadenza)
+  const arrival = `${day} ${nights}`
+  const scadenza = deadlines.get(arrival) ?? filingDeadline(day, nights).toISOString()
+  deadlines.set(arrival, scadenza)
   return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
 }
 

@@ -6,6 +6,9 @@ import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 import { declaredPlaces, nextPeriods, type ComparedStay } from '../ledger/stay-nights.ts'
 
+const TOO_LATE = '; il servizio non accetta più le notti prima di ieri: per queste scaricare il file per la PEC ' +
+  '(POST /api/alloggiati/file)'
+
 /** Guests of a booking whose records name the same arrival day, by place in the booking, with the nights of each. */
 interface DueGuests { day: Day, places: number[], nights: number[] }
 
@@ -53,7 +56,7 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
   if (!isSent && !allowed.includes(dal)) {
     const messaggio = allowed.length === 0
       ? 'non serve: tutte le notti della prenotazione sono già comunicate'
-      : `può essere soltanto ${allowed.join(', ')}`
+      : `può essere soltanto ${allowed.join(', ')}` + (dal < addDays(today, -1) ? TOO_LATE : '')
     throw new CampiNonValidi({ campo: 'dal', messaggio })
   }
   return dueOn(compared, dal, today)

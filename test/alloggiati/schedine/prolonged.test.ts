@@ -2,6 +2,7 @@ import t, { type Test } from 'tap'
 import type { GiornataAnswer } from '#schemas/giornata.ts'
 import type { CrossCheckAnswer } from '#schemas/receipts.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
+import { filingDeadline } from '#src/alloggiati/deadlines.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { member } from '#test/alloggiati/rules/samples.ts'
@@ -253,8 +254,11 @@ t.test('a Send names the guests who arrive later, and is refused before the firs
       { ospite: 1, campo: 'arrivo', messaggio: 'Arriva il 29/11/2026: va inviato da quel giorno' }
     ]
   })
-  const later = await desk([days(1, 2)], { numero_notti: 4 })
+  const later = await desk([days(1, 2, 3)], { numero_notti: 4 })
   t.match(await later.send(), { statusCode: 422 })
+  at(on(2))
+  const scadenza = filingDeadline(on(2), 1).toISOString()
+  t.match(await later.missing(), [{ scadenza }], 'the deadline counts from the own arrival')
 })
 
 t.test('a prolonged stay is due for the guests who stay', async (t) => {
@@ -289,7 +293,7 @@ t.test('days of a guest outside the stay, or too many guests in a night, are a 4
   const { id, server: { call } } = await desk(one, { numero_notti: 4, numero_ospiti: 2 })
   const refused: [guests: object[], fields: string[]][] = [
     [[days(1, -1)], ['dati[0].arrivo']],
-    [[days(1, 4)], ['dati[0].arrivo', 'dati[0].partenza']],
+    [[days(1, 4)], ['dati[0].arrivo']],
     [[days(1, null, 0)], ['dati[0].partenza']],
     [[days(1, null, 5)], ['dati[0].partenza']],
     [[days(1, 2, 2)], ['dati[0].partenza']],
