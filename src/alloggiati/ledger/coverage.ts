@@ -187,12 +187,12 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
     )
     order by p.check_in, p.id`)
   const unfiled = await coverageCounter(comparison)(due, (stay, compared) => [
-    ...arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today).map(({ day, guests, nights, count }) => ({
+    ...arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today).map(({ day, nights, ...each }) => ({
       bookingId: stay.id,
       arrival: day,
       deadline: filingDeadline(day, nights),
-      missing: guests - count((row) => !row.isUnfinished && isFiled(row)),
-      unsent: guests - count((row) => row.isUnfinished || isFiled(row)),
+      missing: each.guests - each.count((row) => !row.isUnfinished && isFiled(row)),
+      unsent: each.guests - each.count((row) => row.isUnfinished || isFiled(row)),
       isProlonged: false
     })),
     ...prolonged(stay, compared, { from: yesterday, to: today })

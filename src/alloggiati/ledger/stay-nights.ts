@@ -30,7 +30,7 @@ type Counted = (row: SentRow) => boolean
 export interface Arrivals {
   day: Day
   guests: number
-  /** Of the guest who departs first, because a short stay has the earlier deadline. */
+  /** The nights of the guest who departs first, because a short stay has the earlier deadline. */
   nights: number
   count (isCounted: Counted): number
 }
