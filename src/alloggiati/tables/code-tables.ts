@@ -4,7 +4,7 @@ import countries from 'i18n-iso-countries/index.js'
 import { bundledProvinces } from './bundled.ts'
 import { comuneLabel, provinceLabel, stateLabel } from './labels.ts'
 import { otherNames, type OtherNames } from './other-names.ts'
-import { entryOf, named, search, type Entry } from './search-codes.ts'
+import { entryOf, indexNames, named, search, type Entry, type NameIndex } from './search-codes.ts'
 import { searchKey } from '#src/lib/search-key.ts'
 import type { Day } from '#src/lib/time.ts'
 import { inForce, type Codice, type Comune, type Provincia, type Stato, type TablesData } from './types.ts'
@@ -61,7 +61,14 @@ export function createTables (data: TablesData): Tables {
     tipi_alloggiato: once(() => lists.tipi_alloggiato.map((row) => (
       entryOf(row, false, [row.descrizione], [row.codice]))))
   }
-  const namedIn = <K extends keyof Lists>(list: K, text: string) => named(entries[list](), text)
+  const names: { [K in keyof Lists]: () => NameIndex<Lists[K]> } = {
+    tipi_documento: once(() => indexNames(entries.tipi_documento())),
+    paesi: once(() => indexNames(entries.paesi())),
+    comuni: once(() => indexNames(entries.comuni())),
+    province: once(() => indexNames(entries.province())),
+    tipi_alloggiato: once(() => indexNames(entries.tipi_alloggiato()))
+  }
+  const namedIn = <K extends keyof Lists>(list: K, text: string) => named(names[list](), text)
 
   return {
     get version () { return version() },

@@ -20,6 +20,8 @@ const PARTICLES = new Set(('D DI DEL DELL DELLO DELLA DEI DEGLI DELLE DE IN NEL 
   'A AL ALL ALLO ALLA AI AGLI ALLE SUL SULL SULLO SULLA SUI SUGLI SULLE L E ED').split(' '))
 /** A shorter text matches only at the start of words. Words in any order match if one of them is longer than this. */
 const INSIDE_MIN = 3
+/** The shortest text that may name a place by its umlauts (`Voels`). A shorter one is mostly a sign or code: `ROE`. */
+const UMLAUT_MIN = 5
 
 /** Prepares a row for the search. `names` are as people write them, and `codes` match as a whole or by prefix. */
 export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], codes: readonly string[]): Entry<T> {
@@ -29,11 +31,32 @@ export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], c
   return { row, ceased, names: keys, compact, codes, words, text: [words, ...compact].join(' ') }
 }
 
-/** The rows that `text` names exactly, or else exactly but for particles. */
-export function named<T> (entries: readonly Entry<T>[], text: string): T[] {
-  const hits = ranked(entries, text)
-  const best = Math.min(...hits.map(({ rank }) => rank))
-  return best > RANKS.loose ? [] : hits.filter(({ rank }) => rank === best).map(({ entry }) => entry.row)
+/** Rows by each key that names them: whole names and codes, and names without blanks or particles. */
+export interface NameIndex<T> { exact: ReadonlyMap<string, ReadonlySet<T>>, loose: ReadonlyMap<string, ReadonlySet<T>> }
+
+/** Indexes a list once, so that `named` reads no list: one request may name thousands of unknown places. */
+export function indexNames<T> (entries: readonly Entry<T>[]): NameIndex<T> {
+  const index = (keysOf: (entry: Entry<T>) => readonly string[]) => {
+    const rows = new Map<string, Set<T>>()
+    for (const entry of entries) {
+      for (const key of keysOf(entry)) rows.set(key, (rows.get(key) ?? new Set()).add(entry.row))
+    }
+    return rows
+  }
+  return { exact: index(({ names, codes }) => [...names, ...codes]), loose: index(({ compact }) => compact) }
+}
+
+/** The rows that `text` names exactly, or else exactly but for particles, or else but for umlauts. */
+export function named<T> (names: NameIndex<T>, text: string): T[] {
+  const key = searchKey(text)
+  const found = namedBy(names, key)
+  return found.length > 0 || key.length < UMLAUT_MIN ? found : namedBy(names, withoutUmlauts(key))
+}
+
+function namedBy<T> ({ exact, loose }: NameIndex<T>, key: string): T[] {
+  if (key === '') return []
+  const keys = [key.replaceAll(' ', ''), withoutParticles(key).join('')]
+  return [...exact.get(key) ?? new Set(keys.flatMap((each) => [...loose.get(each) ?? []]))]
 }
 
 /**

@@ -8,6 +8,7 @@ import {
 } from '#src/alloggiati/tables/tabella.ts'
 import { formatTabelle } from '#test/alloggiati/tables/format.ts'
 import { tablesSource } from '#src/alloggiati/tables/tables-source.ts'
+import { entryOf, indexNames, named } from '#src/alloggiati/tables/search-codes.ts'
 import { createTables } from '#src/alloggiati/tables/code-tables.ts'
 import { testDatabase } from '#test/database.ts'
 
@@ -60,6 +61,20 @@ t.test('every province sign of the table has an Italian name, and those of the p
   const past = tables.search('province').filter(({ cessata }) => cessata)
   t.same(past.map(({ codice }) => codice), ['FO', 'FU', 'PL', 'PS', 'ZA'])
   t.equal(tables.provincia('FC')?.descrizione, 'Forlì-Cesena')
+})
+
+t.test('a name is looked up in an index: no name, known or not, makes it read the list', async (t) => {
+  let reads = 0
+  const entries = data.comuni.map((row) => entryOf(row, false, [row.descrizione], [row.codice])).map((entry) => (
+    new Proxy(entry, { get: (of, key) => { reads++; return Reflect.get(of, key) as unknown } })))
+  const index = indexNames(entries)
+  reads = 0
+  for (const [text, found] of [['Roma', 1], ['E', 0], ['Muenchhof', 0], ["L'Aquila", 1]]] as const) {
+    t.equal(named(index, text).length, found, text)
+  }
+  t.equal(reads, 0)
+  t.same(['ROE', 'E', 'xyz'].map((text) => tables.named('comuni', text)), [[], [], []])
+  t.match(tables.named('comuni', 'Voels am Schlern'), [{ codice: /^4/ }], 'umlauts are spelt with an E')
 })
 
 t.test('a search sorts by prefix match, then existing places, then alphabetically', async (t) => {
