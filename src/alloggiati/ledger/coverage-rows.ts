@@ -10,6 +10,7 @@ import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { WatchContext } from './ledger-context.ts'
+import { provesDay } from '../receipts/receipt-days.ts'
 import { scopeOf } from './read-ledger.ts'
 
 /* Reads the live rows that guests of bookings are compared with. */
@@ -40,7 +41,7 @@ export interface SentRow extends Candidate {
   esito: RowOutcome
   /** Its submission may still be acquired. */
   isUnfinished: boolean
-  /** A stored receipt counts the acquired rows of its submission. */
+  /** A stored receipt proves the acquired rows of its submission. */
   isReceipted: boolean
   stato: State
   /** The first day on which the service may have counted it, preferably without a stored receipt. Null if not sent. */
@@ -127,8 +128,8 @@ function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: 
       from invii_tentativi t
       left join invii_esiti e on e.invio_id = t.invio_id and e.numero = t.numero
         and ${inArray(sql`e.esito`, FINAL_ATTEMPT_OUTCOMES)}
-      left join ricevute da on da.utente = i.utente and da.giorno = t.giorno_da
-      left join ricevute a on a.utente = i.utente and a.giorno = t.giorno_a
+      left join ricevute da on da.utente = i.utente and da.giorno = t.giorno_da and ${provesDay(sql`da`)}
+      left join ricevute a on a.utente = i.utente and a.giorno = t.giorno_a and ${provesDay(sql`a`)}
       where t.invio_id = i.id and i.stato <> 'ricevuto' and e.esito is distinct from 'N'
     ) c
     cross join lateral (select exists (select from invii_correzioni c

@@ -10,12 +10,10 @@ import type { PoliceService } from '../service/police-service.ts'
 import { faultOf, orFault } from '../service/police-faults.ts'
 import { AlloggiatiCredentialsError } from '../service/soap/errors.ts'
 import { dueReceipts, type DueReceipts } from './due-receipts.ts'
-import { FAILURES_IN_A_ROW, RECEIPT_WINDOW_DAYS } from './receipt-days.ts'
+import { FAILURES_IN_A_ROW, isEarlyCopy, RECEIPT_WINDOW_DAYS } from './receipt-days.ts'
 
 /** The receipt of a day is assumed complete from this hour (Rome) of the next day. */
 const COMPLETE_HOUR = 6
-/** A copy fetched before this hour (Rome) of the next day may lack guests. A trigger allows its replacement. */
-const EARLY_HOUR = 2
 const NEVER = new AbortController().signal
 
 /** The instant from which a fetch of a day's receipt counts. */
@@ -166,9 +164,8 @@ async function readAgain ({ db, mode }: Archive): Promise<void> {
   }
 }
 
-/** Whether the copy was fetched when the day may have been incomplete. */
-const isEarly = sql<boolean>`${receipts.scaricata_il} <
-  ((${receipts.giorno} + 1) + make_interval(hours => ${sql.raw(String(EARLY_HOUR))})) at time zone 'Europe/Rome'`
+/** A trigger allows the replacement of an early copy. */
+const isEarly = isEarlyCopy(sql`ricevute`)
 
 const isUnread = or(isNull(receipts.schedine), isNull(receipts.notti))
 
@@ -184,13 +181,16 @@ async function readLastLooks (db: Executor, account: string, from: Day): Promise
 interface ReceiptTotals { schedine: number | null, notti: number | null }
 
 /* The two lines of a real receipt: it only counts, and holds no names. */
-const SCHEDINE = /SCHEDINE\s+INVIATE\s*:?\s*(\d+)/i
-const NIGHTS = /GG\.?\s+PERMANENZA\s+PRESUNTA\s+TOT\.?\s*:?\s*(\d+)/i
+const SCHEDINE = /SCHEDINE INVIATE ?:? ?(\d+)/i
+const NIGHTS = /GG\.? PERMANENZA PRESUNTA TOT\.? ?:? ?(\d+)/i
+/** The largest integer of a column. */
+const MAX_TOTAL = 2_147_483_647
 
 /** Parses the totals from a receipt's PDF. An unreadable PDF gives nulls, and is stored anyway. */
 export async function readTotals (pdf: Buffer): Promise<ReceiptTotals> {
   try {
-    const text = await extractText(pdf)
+    // Single blanks keep the patterns linear.
+    const text = (await extractText(pdf)).replace(/\s+/g, ' ')
     return { schedine: findNumber(SCHEDINE, text), notti: findNumber(NIGHTS, text) }
   } catch {
     return { schedine: null, notti: null }
@@ -219,6 +219,6 @@ async function extractText (pdf: Buffer): Promise<string> {
 }
 
 function findNumber (pattern: RegExp, text: string): number | null {
-  const digits = pattern.exec(text)?.[1]
-  return digits === undefined ? null : Number(digits)
+  const total = Number(pattern.exec(text)?.[1] ?? NaN)
+  return total <= MAX_TOTAL ? total : null
 }

@@ -1,4 +1,4 @@
-import { and, eq, gte, inArray, max, sql } from 'drizzle-orm'
+import { and, eq, gte, inArray, max, sql, type SQL } from 'drizzle-orm'
 import { ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
@@ -9,6 +9,8 @@ import { scopeOf } from '../ledger/read-ledger.ts'
 export const RECEIPT_WINDOW_DAYS = 30
 /** After this many failures in a row the service is assumed down, because a call may take a minute to fail. */
 export const FAILURES_IN_A_ROW = 3
+/** A copy fetched before this hour (Rome) of the next day may lack guests. */
+const EARLY_HOUR = 2
 
 type Mode = 'sandbox' | 'production'
 
@@ -21,6 +23,22 @@ export interface AttemptDay extends DayOfAccount {
   hasReceipt: boolean
   /** Whether an outcome is unknown, or decided by a person. */
   hasUncertain: boolean
+}
+
+/** Whether a copy of `ricevute`, by its alias, was fetched when the day may have been incomplete. */
+export function isEarlyCopy (copy: SQL): SQL<boolean> {
+  return sql`${copy}.scaricata_il < ((${copy}.giorno + 1) + make_interval(hours => ${sql.raw(String(EARLY_HOUR))}))
+    at time zone 'Europe/Rome'`
+}
+
+/** Whether a copy proves its day. An early one does only with the totals of all calls acquired on the day. */
+export function provesDay (copy: SQL): SQL<boolean> {
+  return sql`(not (${isEarlyCopy(copy)}) or (${copy}.schedine, ${copy}.notti) = (
+    select sum(coalesce(k.schedine, c.schedine)), sum(coalesce(k.notti, c.notti))
+    from invii_tentativi c
+    join invii j on j.id = c.invio_id and j.utente = ${copy}.utente
+    join invii_esiti k on k.invio_id = c.invio_id and k.numero = c.numero and k.esito = 'K'
+    where ${copy}.giorno between c.giorno_da and c.giorno_a))`
 }
 
 /**

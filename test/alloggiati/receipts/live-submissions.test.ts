@@ -1,4 +1,5 @@
 import t from 'tap'
+import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
 import { addDays, instantInRome, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
@@ -20,8 +21,12 @@ const server = await build(t, productionEnviron(police), undefined, { clock })
 /** Each case has its own days, because a server remembers failed fetches. */
 let sending: Day = testClock().today()
 
-const PDF = response(plainAnswer('Ricevuta')
-  .replace('</RicevutaResponse>', `<PDF>${Buffer.from('%PDF-1.4').toString('base64')}</PDF></RicevutaResponse>`))
+const issued = (pdf: Buffer) => response(plainAnswer('Ricevuta')
+  .replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`))
+const counting = async (schedine: number, notti = 3 * schedine) =>
+  issued(await drawReceipt('RM000001', sending, { schedine, notti, numero: 1 }))
+const PDF = await counting(1)
+const UNREADABLE = issued(Buffer.from('%PDF-1.4'))
 const refusal = (words: string) => response(refusalReply('Ricevuta', words))
 const NONE = refusal('ERRORE_RECUPERO_RICEVUTA')
 const RESET: Behaviour = (socket) => { socket.resetAndDestroy() }
@@ -84,6 +89,15 @@ const CASES: Readonly<Record<string, Case>> = {
   'a minute before it is due': { time: [1, 0, 14], motivo: 'non_ancora_emessa', asked: 0 },
   'when it is due and issued': { time: [1, 0, 15] },
   'at noon of the next day': { time: [1, 12] },
+  'when it counts nobody yet': {
+    time: [1, 0, 15], police: ricevuta(await counting(0)), motivo: 'non_ancora_emessa'
+  },
+  'when it counts other nights': {
+    time: [1, 1, 59], police: ricevuta(await counting(1, 2)), motivo: 'non_ancora_emessa'
+  },
+  'when an early one is unreadable': { time: [1, 1], police: ricevuta(UNREADABLE), motivo: 'non_ancora_emessa' },
+  'when a later one is unreadable': { time: [1, 2], police: ricevuta(UNREADABLE) },
+  'when its total exceeds a column': { time: [1, 12], police: ricevuta(await counting(99_999_999_999)) },
   'when it is not issued yet': { time: [1, 0, 20], police: ricevuta(NONE), motivo: 'non_ancora_emessa' },
   'when it is not issued after five days': { time: [5, 9], police: ricevuta(NONE), motivo: 'non_ancora_emessa' },
   'when the connection breaks off': { time: [1, 0, 20], police: ricevuta(RESET), motivo: 'servizio_non_raggiungibile' },
@@ -146,7 +160,7 @@ t.test('guests who were not sent stay missing beside those who were', async (t) 
     mancanti: [{ prenotazione_id: id, ospiti_mancanti: 1 }, { nome_cognome: 'Mai Inviata', ospiti_mancanti: 2 }],
     in_attesa: [{ prenotazione_id: id, ospiti_mancanti: 3, motivo: 'non_ancora_emessa' }]
   })
-  police.on.Ricevuta = PDF
+  police.on.Ricevuta = await counting(3)
   at(1, 1)
   t.match(await verified(), {
     mancanti: [{ prenotazione_id: id, ospiti_mancanti: 1 }, { ospiti_mancanti: 2 }], in_attesa: []

@@ -118,8 +118,11 @@ async function fetchReceipt (
     if ((await archive.fetchReceipt(day)).differs) await alarm('changed', { giorno: day, utente: account })
     return true
   } catch (err) {
-    if (!isServiceFailure(err)) throw err
-    log.warn({ err, giorno: day }, 'the receipt could not be requested')
-    return false
+    if (isServiceFailure(err)) {
+      log.warn({ err, giorno: day }, 'the receipt could not be requested')
+      return false
+    }
+    log.error({ err, giorno: day }, 'the receipt could not be stored')
+    return true
   }
 }
