@@ -12,7 +12,7 @@ export type TipoTabella = typeof TIPI_TABELLA[number] | 'ListaAppartamenti'
 /** The code tables as CSV. */
 export type Csvs = Readonly<Partial<Record<typeof TIPI_TABELLA[number], string>>>
 
-/** An invalid download of a table. The message says which table, where and why. */
+/** An invalid download of a table. The message says which table, which row and why, without words of the service. */
 export class TabellaError extends Error {
   readonly tipo: TipoTabella
   constructor (tipo: TipoTabella, reason: string) {
@@ -35,6 +35,8 @@ const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number
 }
 const LEAST_STATES = 200
 const ESTERO = 'ES'
+/** The row number of the first record, after the header. */
+const FIRST_ROW = 2
 
 /**
  * Parses the CSVs of the service's `Tabella` operation: `;` between fields, LF or CRLF between rows, a header row.
@@ -52,10 +54,12 @@ function parseLuoghi (csv: string): Pick<TablesData, 'comuni' | 'stati'> {
   const known = new Map(bundledStates().map((state) => [state.codice, state]))
   const comuni: Comune[] = []
   const stati: Stato[] = []
-  for (const [codice = '', descrizione = '', provincia = '', fine = ''] of records('Luoghi', csv)) {
-    const place = { codice, descrizione, cessato_il: endOfValidity(codice, fine) }
+  for (const [at, record] of records('Luoghi', csv).entries()) {
+    const [codice = '', descrizione = '', provincia = '', fine = ''] = record
+    const row = at + FIRST_ROW
+    const place = { codice, descrizione, cessato_il: endOfValidity(fine, row) }
     if (!/^[A-Z]{2}$/.test(provincia) || (provincia === ESTERO) !== codice.startsWith('1')) {
-      throw new TabellaError('Luoghi', `la provincia «${provincia.slice(0, 30)}» non va con il codice ${codice}`)
+      throw new TabellaError('Luoghi', `riga ${row}: la provincia non va con il codice`)
     }
     if (provincia === ESTERO) stati.push({ iso2: null, iso3: null, altri_nomi: [], ...known.get(codice), ...place })
     else comuni.push({ ...place, provincia })
@@ -95,7 +99,7 @@ function records (tipo: TipoTabella, csv: string): string[][] {
   const [header = [], ...rows] = csv.replace(/^\uFEFF/, '').split(/\r?\n/).filter((line) => line.trim() !== '')
     .map((line) => line.split(';').map((field) => field.replace(/\s+/g, ' ').trim()))
   if (header.length < 2 || !header.join(';').toLowerCase().startsWith(expected.header.toLowerCase())) {
-    throw new TabellaError(tipo, `intestazione sconosciuta «${header.join(';').slice(0, 100)}»`)
+    throw new TabellaError(tipo, `intestazione sconosciuta di ${countWithNoun(header.length, 'campo', 'campi')}`)
   }
   if (rows.length < expected.rows) {
     throw new TabellaError(tipo, `solo ${countWithNoun(rows.length, 'riga', 'righe')}, attese almeno ${expected.rows}`)
@@ -103,27 +107,25 @@ function records (tipo: TipoTabella, csv: string): string[][] {
   const seen = new Set<string>()
   rows.forEach((row, index) => {
     const [code = '', description = ''] = row
-    const refuse = (reason: string) => { throw new TabellaError(tipo, `riga ${index + 2}: ${reason}`) }
+    const refuse = (reason: string) => { throw new TabellaError(tipo, `riga ${index + FIRST_ROW}: ${reason}`) }
     // A `;` in a host's apartment text may add fields after the id. Elsewhere it means a damaged row.
     if (row.length < header.length || (row.length > header.length && tipo !== 'ListaAppartamenti')) {
       refuse(countWithNoun(row.length, 'campo', 'campi'))
     }
-    if (!expected.code.test(code)) refuse(`codice «${code.slice(0, 30)}» non valido`)
-    if (description === '') refuse(`descrizione vuota per il codice ${code}`)
-    if (seen.has(code)) refuse(`codice ${code} ripetuto`)
+    if (!expected.code.test(code)) refuse('codice non valido')
+    if (description === '') refuse('descrizione vuota')
+    if (seen.has(code)) refuse('codice ripetuto')
     seen.add(code)
   })
   return rows
 }
 
 /** `DataFineVal` (`gg/mm/aaaa hh:mm:ss`, or empty) as a day. */
-function endOfValidity (codice: string, text: string): Day | null {
+function endOfValidity (text: string, row: number): Day | null {
   if (text === '') return null
   const match = /^(\d{2})\/(\d{2})\/(\d{4})(?: \d{2}:\d{2}:\d{2})?$/.exec(text)
   const day = match ? `${match[3]}-${match[2]}-${match[1]}` : ''
-  if (!isDay(day)) {
-    throw new TabellaError('Luoghi', `data di fine «${text.slice(0, 30)}» non valida per il codice ${codice}`)
-  }
+  if (!isDay(day)) throw new TabellaError('Luoghi', `riga ${row}: data di fine non valida`)
   return day
 }
 

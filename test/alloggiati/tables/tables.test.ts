@@ -174,25 +174,25 @@ t.test('a file that is not the expected table is refused with the reason', async
   const withoutStates = Luoghi.split('\n').filter((line) => !line.includes(';ES;')).join('\n')
   const bad: [TipoTabella, string, RegExp][] = [
     ['Luoghi', '', /intestazione/],
-    ['Luoghi', '<html><body>Servizio non disponibile</body></html>', /intestazione/],
+    ['Luoghi', '<html><body>Servizio non disponibile</body></html>', /intestazione sconosciuta di 1 campo$/],
     ['Luoghi', documenti, /intestazione/],
     ['Luoghi', Luoghi.slice(Luoghi.indexOf('\n') + 1), /intestazione/],
     ['Luoghi', Luoghi.slice(0, 100_000), /solo \d+ righe/],
     ['Luoghi', withoutStates, /solo 0 stati/],
     ['Luoghi', Luoghi.replace('\n100000100;', '\n100009100;'), /manca l'Italia/],
     ['Luoghi', Luoghi.replace('412058091;ROMA;RM;', '412058091;ROMA;RM'), /3 campi/],
-    ['Luoghi', Luoghi.replace('412058091;', '41205809;'), /codice «41205809»/],
+    ['Luoghi', Luoghi.replace('412058091;', '41205809;'), /riga \d+: codice non valido$/],
     ['Luoghi', Luoghi.replace('412058091;ROMA;', '412058091;;'), /descrizione vuota/],
-    ['Luoghi', Luoghi.replace('412058091;', '403015146;'), /403015146 ripetuto/],
-    ['Luoghi', Luoghi.replace('ROMA;RM;', 'ROMA;ES;'), /provincia «ES»/],
-    ['Luoghi', Luoghi.replace('ROMA;RM;', 'ROMA;Roma;'), /provincia «Roma»/],
-    ['Luoghi', Luoghi.replace('ITALIA;ES;', 'ITALIA;RM;'), /provincia «RM»/],
-    ['Luoghi', Luoghi.replace('15/04/1992', '31/04/1992'), /data di fine/],
-    ['Luoghi', Luoghi.replace('15/04/1992', '1992-04-15'), /data di fine/],
+    ['Luoghi', Luoghi.replace('412058091;', '403015146;'), /riga \d+: codice ripetuto$/],
+    ['Luoghi', Luoghi.replace('ROMA;RM;', 'ROMA;ES;'), /riga \d+: la provincia non va con il codice$/],
+    ['Luoghi', Luoghi.replace('ROMA;RM;', 'ROMA;Roma;'), /la provincia non va con il codice$/],
+    ['Luoghi', Luoghi.replace('ITALIA;ES;', 'ITALIA;RM;'), /la provincia non va con il codice$/],
+    ['Luoghi', Luoghi.replace('15/04/1992', '31/04/1992'), /riga \d+: data di fine non valida$/],
+    ['Luoghi', Luoghi.replace('15/04/1992', '1992-04-15'), /data di fine non valida$/],
     ['Tipi_Documento', documenti.slice(0, 500), /solo \d+ righe/],
-    ['Tipi_Documento', documenti.replace('IDELE;', 'IDEL;'), /codice «IDEL»/],
+    ['Tipi_Documento', documenti.replace('IDELE;', 'IDEL;'), /codice non valido$/],
     ['Tipi_Alloggiato', tipi.replace(/\n20;.*/, ''), /solo 4 righe/],
-    ['ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\nX;A;B;C;D;E', /codice «X»/]
+    ['ListaAppartamenti', 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\nX;A;B;C;D;E', /riga 2: codice non valido$/]
   ]
   for (const [tipo, csv, reason] of bad) {
     t.throws(
