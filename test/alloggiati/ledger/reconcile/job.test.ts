@@ -47,6 +47,24 @@ t.test('guests that the reply said were acquired are receipted by the first fetc
   t.same(w.errors(), [])
 })
 
+t.test('the other days go on when the receipt of one cannot be stored', async (t) => {
+  const w = await ledgerWithHistory(t, SENT)
+  const ids = [await w.sent({ at: '2026-11-19T17:00:00Z', seen: 'K' }), await w.sent({ at: SENT, seen: 'K' })]
+  const { fetchReceipt } = w.archive
+  await jobAt({
+    ...w,
+    archive: {
+      ...w.archive,
+      fetchReceipt: async (day) => {
+        if (day < DAY) throw new Error('numeric value out of range')
+        return fetchReceipt(day)
+      }
+    }
+  }, '06:00')
+  t.match(await Promise.all(ids.map((id) => w.stands(id))), [{ stato: 'acquisito' }, { stato: 'ricevuto' }])
+  t.equal(w.errors().length, 1)
+})
+
 t.test('guests that the receipt does not count are ready to be sent again after the second fetch', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.sent({ at: SENT, seen: 'K' })
