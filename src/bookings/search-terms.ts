@@ -16,7 +16,9 @@ export function hasWords (text: SQL, query: string): SQL | undefined {
   return and(...words.map((word) => or(...word.map((each) => sql`${text} like ${containing(each)}`))))
 }
 
-function spellings (word: string): string[] {
+/** The key and its umlaut spellings. A `|` is dropped, because it separates the columns in the searched text. */
+function spellings (given: string): string[] {
+  const word = given.replaceAll('|', '')
   const key = compactKey(word)
   const spelled = compactKey(word.toLowerCase().normalize('NFC').replace(/[äöü]/g, (letter) => UMLAUTS[letter] ?? letter))
   return [...new Set([key, withoutUmlauts(key), spelled])].filter((each) => each !== '')

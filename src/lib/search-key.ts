@@ -1,4 +1,4 @@
-/* Folds the texts of every search. The SQL function `piega` of the migrations folds alike, and removes blanks. */
+/* Folds the texts of every search. `piega` in the migrations drops exactly the same signs in SQL, and the blanks. */
 
 /** Letters that Unicode does not decompose, by their usual spelling in a machine-readable zone. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -8,8 +8,8 @@ const APOSTROPHE = "['’‘‛`´ʹʼʻˈ′＇]"
 const UNDECOMPOSED = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu')
 /** `D'`, `NELL'` and the like: an apostrophe between letters, unlike the final accent of `FORLI'`. */
 const ELISION = new RegExp(`(?<=\\p{L})${APOSTROPHE}(?=\\p{L})`, 'gu')
-const DROPPED = new RegExp(`${APOSTROPHE}|\\p{M}`, 'gu')
-const SEPARATORS = /[\s\p{Pd}−./,;:+()[\]«»“”„"*]+/gu
+const DROPPED = new RegExp(`${APOSTROPHE}|[\\u0300-\\u036F]`, 'gu')
+const SEPARATORS = /[\s\-\u2010-\u2015−./,;:+()[\]«»“”„"*]+/gu
 
 /** Folds a text to upper-case words: no accents, apostrophes, hyphens, dots, slashes or brackets. */
 export function searchKey (text: string): string {
