@@ -53,7 +53,7 @@ export async function policeService (
   const credentials = given ?? sandboxCredentials(keys)
   const sandbox = mode === 'sandbox' ? await startSandbox({ db, clock, log, credentials }) : undefined
   const endpoint = sandbox?.endpoint ?? ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
-  const client = soapClient({ endpoint, timeoutMs, ca })
+  const client = soapClient({ endpoint, timeoutMs, ca, secrets: Object.values(credentials) })
   const { utente } = credentials
   const service: PoliceService = {
     mode,

@@ -9,6 +9,8 @@ export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
   endpoint: string
   timeoutMs?: number
   connectTimeoutMs?: number
+  /** Removed from the words of every reply, like the token of the request, because the service may echo them. */
+  secrets?: readonly string[]
 }
 
 export interface Reply<Answer> { result: Answer, raw: string, httpStatus: number }
@@ -26,7 +28,7 @@ export type SoapClient = {
  * @throws UnsafeAddress
  */
 export function soapClient (
-  { endpoint, ca, timeoutMs = 60_000, connectTimeoutMs = 10_000 }: SoapClientOptions
+  { endpoint, ca, timeoutMs = 60_000, connectTimeoutMs = 10_000, secrets = [] }: SoapClientOptions
 ): SoapClient {
   const post = httpClient({ endpoint, ca, timeoutMs, connectTimeoutMs })
 
@@ -37,10 +39,25 @@ export function soapClient (
     // SOAP 1.2 puts the action into the media type (RFC 3902).
     const headers = { 'Content-Type': `application/soap+xml; charset=utf-8; action="${SERVICE}/${operation}"` }
     const { raw, response } = readReply(await post(envelope, headers, options), operation)
-    return { result: decodeResponse(operation, response, raw), raw, httpStatus: 200 }
+    const result = decodeResponse(operation, response, raw)
+    const hidden = 'token' in request ? [...secrets, request.token] : secrets
+    return { result: withoutSecrets(result, hidden.filter((secret) => secret !== '')), raw, httpStatus: 200 }
   }
 
   const methods = OPERATIONS.map((name) =>
     [name, (request: Requests[typeof name], options?: CallOptions) => call(name, request, options)])
   return Object.fromEntries(methods) as SoapClient
+}
+
+/** An answer whose words, such as `ErroreDes`, hold none of the secrets, at any depth. */
+function withoutSecrets<T> (answer: T, secrets: readonly string[]): T {
+  const words = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((each) => words(name, each))
+    if (typeof value === 'string' && name.startsWith('Errore')) {
+      return secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), value)
+    }
+    const isPlain = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype
+    return isPlain ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, words(key, each)])) : value
+  }
+  return words('', answer) as T
 }

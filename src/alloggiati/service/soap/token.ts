@@ -42,10 +42,7 @@ export function tokenSource (
     const { result: { GenerateTokenResult, result }, raw } = await client.GenerateToken({ Utente, Password, WsKey })
     if (!result.esito) {
       const descrizione = [result.ErroreDes, result.ErroreDettaglio].filter((text) => text !== '').join(': ')
-      throw new AlloggiatiCredentialsError(
-        withoutSecrets(result.ErroreCod, credentials),
-        withoutSecrets(descrizione, credentials)
-      )
+      throw new AlloggiatiCredentialsError(result.ErroreCod, descrizione)
     }
     if (GenerateTokenResult === undefined || GenerateTokenResult.token === '') throw malformedReply(raw, 'token')
     return { token: GenerateTokenResult.token, until: usableUntil(GenerateTokenResult, clock.now()) }
@@ -103,10 +100,4 @@ async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T
 function usableUntil ({ issued, expires }: TokenInfo, now: Date): number {
   const life = expires.getTime() - issued.getTime()
   return Math.min(expires.getTime(), now.getTime() + life) - Math.min(MAX_MARGIN_MS, life * MARGIN_SHARE)
-}
-
-function withoutSecrets (text: string, { utente, password, wskey }: Credentials): string {
-  return [utente, password, wskey]
-    .filter((secret) => secret !== '')
-    .reduce((clean, secret) => clean.replaceAll(secret, '***'), text)
 }
