@@ -62,10 +62,9 @@ export function arrivalsOf (compared: ComparedStay): Arrivals[] {
       : later.length === 0
         ? numero_ospiti
         : Math.max(arriving.length, numero_ospiti - later.length)
-    const candidates = rowsOfGuests(compared, arriving)
-      .filter(({ data_arrivo }) => data_arrivo >= day && data_arrivo < addDays(day, MAX_DECLARED_NIGHTS))
-    // A row of the same guest with another arrival declares other nights.
     const prints = arriving.map((place) => compared.guests[place]!.filter((each) => each.day === day))
+    const candidates = rowsOfArrivals(compared, prints, rowsOfGuests(compared, arriving))
+      .filter(({ data_arrivo }) => data_arrivo >= day && data_arrivo < addDays(day, MAX_DECLARED_NIGHTS))
     const places = { numero_ospiti: guests, guests: prints }
     const departures = [departureOf(compared.stay), ...arriving.map((place) => days[place]!.departure)]
     const nights = Math.min(...departures.map((departure) => daysBetween(day, departure)))
@@ -82,6 +81,16 @@ function rowsOfGuests ({ guests, rows }: ComparedStay, places: readonly number[]
   if (places.length === guests.length) return rows
   const wanted = places.map((place) => guests[place]!)
   return rows.filter((row) => isOfGuests(row, wanted) || !isOfGuests(row, guests))
+}
+
+/**
+ * Leaves out rows of the same guests with another arrival: they declare other nights, and fill no other guest's place.
+ * @param prints the fingerprints of the guests at their arrivals
+ */
+export function rowsOfArrivals (
+  { guests }: ComparedStay, prints: Places['guests'], rows: readonly SentRow[]
+): readonly SentRow[] {
+  return rows.filter((row) => isOfGuests(row, prints) || !isOfGuests(row, guests))
 }
 
 /** A night of a stay, and the guests for whom no counted row declares it. */

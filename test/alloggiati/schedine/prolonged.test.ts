@@ -315,3 +315,16 @@ t.test('days of a guest outside the stay, or too many guests in a night, are a 4
   t.match(moved.json(), { status: 400, dettagli: [{ campo: 'check_in', messaggio: /ospite 3 \(arrivo il 30\/11\/2026\)/ }] })
   t.equal((await call('PUT', `${BOOKINGS}/${id}`, { check_out: on(9) })).statusCode, 200)
 })
+
+t.test('later nights of one guest fill no place of another, saved or not', async (t) => {
+  for (const more of [[], [days(2, null)]]) {
+    const { id, put, send, missing, alarmed, server: { call } } = await desk([days(1, null)], { numero_ospiti: 2 })
+    await send()
+    await saveGuests(call, id, [days(1, null), ...more])
+    await put({ check_out: on(3) })
+    at(on(1))
+    t.equal((await send({ dal: on(1) })).statusCode, 200)
+    t.match(await missing(), [{ ospiti_mancanti: 1 }])
+    t.same(await alarmed(), [1])
+  }
+})
