@@ -10,6 +10,7 @@ import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Excess } from '../sent-errors.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
+import { isGuestOf, rowsBeforeArrival, unmatchedRows } from './sent-guests.ts'
 import { endOf } from './stay-nights.ts'
 import { unsealLine } from './submission-rows.ts'
 
@@ -116,26 +117,31 @@ function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: numbe
 /**
  * Finds guests who were sent for their booking with another arrival: the booking was moved afterwards. Fingerprints
  * include the arrival, so they are recomputed with the new one. The police has the other day, so a Send needs a
- * confirmation. An earlier period of the same stay is no conflict: the guest stays longer.
+ * confirmation. An earlier period of the same stay is no conflict: the guest stays longer. A row before the guest's own
+ * arrival is no such period: the arrival was corrected.
+ * @param saved the saved guests of each booking
  */
 export async function findMoved (
   db: Executor,
   keys: Keys,
   account: string,
   guests: readonly (Guest & { prenotazione_id: number | null, permanenza: number })[],
-  stays: ReadonlyMap<number, StayDays>
+  { stays, saved }: { stays: ReadonlyMap<number, StayDays>, saved: ReadonlyMap<number, readonly Guest[]> }
 ): Promise<Conflict[]> {
   const { data_arrivo } = guests[0]!
   const bookings = new Set(guests.flatMap(({ prenotazione_id }) => prenotazione_id ?? []))
   const rows = await readBookingRows(db, account, data_arrivo, [...bookings])
+  const corrected = new Set([...saved].flatMap(([id, own]) =>
+    [...rowsBeforeArrival(keys, rows.filter((row) => row.prenotazione_id === id), own)]))
   const sent = rows.filter((row) => row.data_arrivo !== data_arrivo).flatMap((row) => {
     const record = recordOf(keys, row)
-    return record === undefined ? [] : { ...row, ...fingerprint(keys, account, { ...record, data_arrivo }) }
+    const prints = record && fingerprint(keys, account, { ...record, data_arrivo })
+    return prints === undefined ? [] : { ...row, ...prints, isCorrected: corrected.has(row) }
   })
   return guests.flatMap((guest, ospite) => {
     const { persona, documento } = fingerprint(keys, account, guest)
     const own = sent.filter((row) => row.prenotazione_id === guest.prenotazione_id &&
-      !isOtherPeriod(row, guest, stays.get(row.prenotazione_id!)))
+      (row.isCorrected || !isOtherPeriod(row, guest, stays.get(row.prenotazione_id!))))
     return own.flatMap((row): Conflict[] => {
       const samePerson = row.persona.equals(persona)
       if (!samePerson && (documento === null || row.documento?.equals(documento) !== true)) return []
@@ -203,12 +209,6 @@ function nightsStayed (keys: Keys, row: BookingRow, saved: readonly Guest[]): nu
   return departure ? Math.min(row.permanenza, Math.max(0, daysBetween(row.data_arrivo, departure))) : row.permanenza
 }
 
-/** Whether a row may belong to a saved guest, with any arrival of the row. */
-export function isGuestOf (keys: Keys, row: BookingRow, guest: Guest): boolean {
-  const prints = textsOf(fingerprint(keys, row.utente, { ...guest, data_arrivo: row.data_arrivo }))
-  return textsOf(row).some((print) => prints.includes(print))
-}
-
 /** The largest number of guests in one night from the arrival on: those sent, and those to send. */
 function mostAtOnce (
   sent: readonly BookingRow[], { arrival, nights, stay }: { arrival: Day } & Pick<Addition, 'nights' | 'stay'>
@@ -232,19 +232,6 @@ export async function usesApartments (db: Executor, account: string, day: Day): 
 }
 
 export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]
-
-/** The rows of the guests' arrival that match none of these guests. */
-export function unmatchedRows (keys: Keys, rows: readonly BookingRow[], guests: readonly Guest[]): BookingRow[] {
-  const ofArrival = rows.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
-  return [...Map.groupBy(ofArrival, ({ utente }) => utente)].flatMap(([account, own]) => {
-    const known = new Set(guests.flatMap((guest) => textsOf(fingerprint(keys, account, guest))))
-    return own.filter((row) => !textsOf(row).some((print) => known.has(print)))
-  })
-}
-
-function textsOf ({ identita, persona, documento }: Fingerprints): string[] {
-  return [identita, persona, documento].flatMap((print) => print?.toString('hex') ?? [])
-}
 
 /** The live rows of bookings in the 30 nights around an arrival, of every account. */
 export async function readBookingRows (db: Executor, account: string, arrival: Day, bookings: readonly number[]) {

@@ -5,7 +5,8 @@ import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
 /** The fields that identify a guest. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'> & {
-  /** The own departure of a saved guest, which is no part of the identity. */
+  /** The own days of a saved guest, which are no part of the identity. */
+  arrivo?: Day | null | undefined
   partenza?: Day | null | undefined
 }
 
@@ -15,15 +16,17 @@ export interface SavedGuest {
   nome: string
   data_nascita: string | null
   numero_documento: string | null
+  arrivo?: Day | null
   partenza?: Day | null
 }
 
 /** A saved guest at an arrival, with names and document number folded as they are sent. */
 export function guestAt (
-  data_arrivo: Day, { cognome, nome, data_nascita, numero_documento, partenza }: SavedGuest
+  data_arrivo: Day, { cognome, nome, data_nascita, numero_documento, arrivo, partenza }: SavedGuest
 ): Guest {
   return {
     data_arrivo,
+    arrivo,
     partenza,
     cognome: foldName(cognome).text,
     nome: foldName(nome).text,

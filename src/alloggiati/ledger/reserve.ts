@@ -76,12 +76,14 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
   const guests = records.map((record, at) => ({ ...record, prenotazione_id: bookings[at]! }))
-  const conflicts = [
-    ...await findConflicts(tx, keys, account, records), ...await findMoved(tx, keys, account, guests, places)
-  ]
   const { data_arrivo } = records[0]!
-  const saved = submission.versions ? await savedGuestsOf(tx, [...places.keys()], data_arrivo) : undefined
-  const excess = await findExcess(tx, keys, account, data_arrivo, additionsOf(guests, places, saved))
+  const saved = await savedGuestsOf(tx, [...places.keys()], data_arrivo)
+  const conflicts = [
+    ...await findConflicts(tx, keys, account, records),
+    ...await findMoved(tx, keys, account, guests, { stays: places, saved })
+  ]
+  const additions = additionsOf(guests, places, submission.versions && saved)
+  const excess = await findExcess(tx, keys, account, data_arrivo, additions)
   const obstacles = { conflicts, excess }
   const confirmed = confirmedOf(submission, obstacles, await readWaiting(tx, referencesOf(obstacles)))
   const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'plainly'])

@@ -171,3 +171,9 @@ export function declaredPlaces (
   const wanted = rows.filter(({ data_arrivo }) => isWanted(data_arrivo))
   return guests.map((guest) => wanted.some((row) => isOfGuests(row, [guest])))
 }
+
+/** Whether the guest of each place has a live row that begins on the own arrival, or later. */
+export function arrivedPlaces ({ days, guests, rows }: ComparedStay): boolean[] {
+  return guests.map((guest, place) =>
+    rows.some((row) => row.data_arrivo >= days[place]!.arrival && isOfGuests(row, [guest])))
+}

@@ -4,7 +4,7 @@ import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { addDays, daysBetween, italianDay, type Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
-import { declaredPlaces, nextPeriods, type ComparedStay } from '../ledger/stay-nights.ts'
+import { arrivedPlaces, declaredPlaces, nextPeriods, type ComparedStay } from '../ledger/stay-nights.ts'
 
 const TOO_LATE = '; il servizio non accetta più le notti prima di ieri: per queste scaricare il file per la PEC ' +
   '(POST /api/alloggiati/file)'
@@ -68,10 +68,10 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
  */
 export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   const { stay: { check_in }, days } = compared
-  const declared = declaredPlaces(compared)
+  const arrived = arrivedPlaces(compared)
   const arrivals = [...new Set(days.map(({ arrival }) => arrival))].toSorted()
   const open = arrivals.filter((day) => arrivalWindowOpen(day, today))
-  const isUnsent = (day: Day) => days.some(({ arrival }, place) => arrival === day && !declared[place])
+  const isUnsent = (day: Day) => days.some(({ arrival }, place) => arrival === day && !arrived[place])
   const day = arrivals.every((arrival) => arrival === check_in) ? check_in : open.find(isUnsent) ?? open[0] ?? check_in
   const due = dueOn(compared, day, today)
   const isOpen = arrivalWindowOpen(day, today)

@@ -316,6 +316,30 @@ t.test('days of a guest outside the stay, or too many guests in a night, are a 4
   t.equal((await call('PUT', `${BOOKINGS}/${id}`, { check_out: on(9) })).statusCode, 200)
 })
 
+t.test('a guest whose own arrival was corrected after the Send is sent again only after a confirmation', async (t) => {
+  const { id, put, send, day, missing, prolonged, lines, server: { call } } = await desk([days(1, null)], {})
+  await send()
+  await put({ check_out: on(4) })
+  await saveGuests(call, id, [days(1, 2)])
+  at(on(2))
+  t.match(await missing(), [{ ospiti_mancanti: 1 }])
+  const list = { ospiti: one, prenotazione: { id, check_in: on(2), numero_notti: 2 } }
+  const refused = { statusCode: 409, codice: 'SCHEDINE_GIA_INVIATE' }
+  t.match(await send(), { ...refused, error: /con l'arrivo del 28\/11\/2026/ })
+  t.match(await send({ dal: on(2) }), refused)
+  t.match(await send({ solo_mancanti: true }), refused)
+  t.match((await call('POST', '/api/alloggiati/invio', list)).json(), { status: 409, codice: refused.codice })
+  for (const prova of [true, false]) t.match(await day(on(2), { prova }), [{ stato: 'da_confermare', dal: on(2) }])
+  t.same(await lines(), [`${first}+1`])
+  t.equal((await send({ confermo_diverso: true, motivo: 'arrivo corretto' })).statusCode, 200)
+  t.match(await day(on(2), {}), [{ stato: 'gia_inviata' }])
+  await put({ check_out: on(6) })
+  at(on(4))
+  t.equal((await send({ dal: on(4) })).statusCode, 200, 'confirmed once')
+  t.same(await lines(), [`${first}+1`, `${on(2)}+2`, `${on(4)}+2`])
+  t.same([...await missing(), ...await prolonged()], [])
+})
+
 t.test('later nights of one guest fill no place of another, saved or not', async (t) => {
   for (const more of [[], [days(2, null)]]) {
     const { id, put, send, missing, alarmed, server: { call } } = await desk([days(1, null)], { numero_ospiti: 2 })
@@ -327,4 +351,13 @@ t.test('later nights of one guest fill no place of another, saved or not', async
     t.match(await missing(), [{ ospiti_mancanti: 1 }])
     t.same(await alarmed(), [1])
   }
+})
+
+t.test('a guest corrected after the Send is sent from another day only after a confirmation', async (t) => {
+  const { id, send, lines, server: { call } } = await desk([days(1, null)], { numero_notti: 4, numero_ospiti: 2 })
+  await send()
+  await saveGuests(call, id, [days(9, 1)])
+  at(on(1))
+  t.match(await send(), { statusCode: 409, codice: 'OSPITI_CAMBIATI' })
+  t.same(await lines(), [`${first}+4`])
 })

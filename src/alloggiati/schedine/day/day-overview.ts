@@ -8,12 +8,12 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
-  findConflicts, isGuestOf, isOtherPeriod, readBookingRows, unmatchedRows, usesApartments, type BookingRow,
-  type Conflict
+  findConflicts, isOtherPeriod, readBookingRows, usesApartments, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/ledger-context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
+import { rowsBeforeArrival, unmatchedRows } from '../../ledger/sent-guests.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { judge, type SchedineContext } from '../accept-schedine.ts'
 import { chooseDue } from '../from-booking.ts'
@@ -77,7 +77,7 @@ export async function dayOverview (
   for (const stay of stays) {
     const before: Before = {
       waiting,
-      rows: (rowsOf.get(stay.id) ?? []).filter((row) => concerns(keys, stay, row)),
+      rows: concerning(keys, stay, rowsOf.get(stay.id) ?? []),
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
       conflicts: (conflictsOf.get(stay) ?? []).map(({ duplicate, earlier, ...rest }) => ({
         ...rest,
@@ -137,11 +137,17 @@ export function placeIn ({ places }: Pick<DayBooking, 'places'>, ospite: number)
   return places?.[ospite] ?? ospite
 }
 
-/** Whether a row concerns the guests of a line: not those of another arrival, nor other nights. */
-function concerns (keys: Keys, { check_in, numero_notti, places, all, whole }: StayLine, row: BookingRow): boolean {
-  if (isOtherPeriod(row, { data_arrivo: check_in, permanenza: numero_notti }, whole)) return false
-  const isOf = (place: number) => isGuestOf(keys, row, guestAt(row.data_arrivo, all[place]!))
-  return places.length === all.length || places.some(isOf) || !all.some((_, place) => isOf(place))
+/** The rows that concern the guests of a line: not those of guests with another arrival, nor of other nights. */
+function concerning (
+  keys: Keys, { check_in, numero_notti, places, all, whole }: StayLine, rows: readonly BookingRow[]
+): BookingRow[] {
+  const saved = all.map((guest) => guestAt(check_in, guest))
+  const corrected = rowsBeforeArrival(keys, rows, saved)
+  const record = { data_arrivo: check_in, permanenza: numero_notti }
+  const notDue = unmatchedRows(keys, rows, places.map((place) => saved[place]!))
+  const ofOthers = new Set(places.length === all.length ? [] : notDue)
+  for (const stranger of unmatchedRows(keys, rows, saved)) ofOthers.delete(stranger)
+  return rows.filter((row) => !ofOthers.has(row) && (corrected.has(row) || !isOtherPeriod(row, record, whole)))
 }
 
 function noApartment (id: number): string {
@@ -214,7 +220,8 @@ function comparedWithSent (
     ricevuta === null || stato === null || earlier === null ? [] : { ricevuta, stato, ...earlier })
   const unsent = Array.from({ length: ospiti }, (_, ospite) => ospite).filter((ospite) => !conflicting.has(ospite))
   const tooMany = before.length + unsent.length > numero_ospiti
-  const unmatched = unmatchedRows(keys, before, guests)
+  const ofArrival = before.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
+  const unmatched = unmatchedRows(keys, ofArrival, guests)
   if (conflicting.size === 0 && !tooMany && unmatched.length === 0) return booking
   const blocked = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
   // A row without a booking is this booking's only if the person matches, not the document alone.

@@ -1,0 +1,66 @@
+import type { Keys } from '#src/lib/secrets.ts'
+import type { Day } from '#src/lib/time.ts'
+import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
+
+/* Compares the rows of a booking with its saved guests, whatever the arrival of each row. */
+
+/** A live row, with the arrival that its fingerprints include. */
+interface SentGuest extends Fingerprints { utente: string, data_arrivo: Day }
+
+/** Whether a row may be a saved guest's. */
+export function isGuestOf (keys: Keys, row: SentGuest, guest: Guest): boolean {
+  return guestsOfRows(keys, [guest])(row).length > 0
+}
+
+/** The rows that match none of these guests. */
+export function unmatchedRows<Row extends SentGuest> (
+  keys: Keys, rows: readonly Row[], guests: readonly Guest[]
+): Row[] {
+  const guestsOf = guestsOfRows(keys, guests)
+  return rows.filter((row) => guestsOf(row).length === 0)
+}
+
+/**
+ * The rows of guests who were sent before their own arrival was corrected: each begins before it, and no row of the
+ * guest begins on it or later.
+ */
+export function rowsBeforeArrival<Row extends SentGuest> (
+  keys: Keys, rows: readonly Row[], guests: readonly Guest[]
+): ReadonlySet<Row> {
+  if (!guests.some(({ arrivo }) => arrivo)) return new Set()
+  const guestsOf = guestsOfRows(keys, guests)
+  const isBefore = ({ data_arrivo }: Row, { arrivo }: Guest) => Boolean(arrivo) && data_arrivo < arrivo!
+  const arrived = new Set(rows.flatMap((row) => guestsOf(row).filter((guest) => !isBefore(row, guest))))
+  return new Set(rows.filter((row) => {
+    const own = guestsOf(row)
+    return own.length > 0 && own.every((guest) => isBefore(row, guest) && !arrived.has(guest))
+  }))
+}
+
+/** Finds the guests of a row. Computes the fingerprints of the guests once for each account and arrival. */
+function guestsOfRows (keys: Keys, guests: readonly Guest[]) {
+  const byArrival = new Map<string, Map<string, Guest[]>>()
+  return (row: SentGuest): Guest[] => {
+    const { utente, data_arrivo } = row
+    const key = `${data_arrivo} ${utente}`
+    const known = byArrival.get(key) ?? indexed(keys, utente, guests.map((guest) => ({ guest, data_arrivo })))
+    byArrival.set(key, known)
+    return [...new Set(textsOf(row).flatMap((print) => known.get(print) ?? []))]
+  }
+}
+
+function indexed (
+  keys: Keys, account: string, arriving: readonly { guest: Guest, data_arrivo: Day }[]
+): Map<string, Guest[]> {
+  const byPrint = new Map<string, Guest[]>()
+  for (const { guest, data_arrivo } of arriving) {
+    for (const print of textsOf(fingerprint(keys, account, { ...guest, data_arrivo }))) {
+      byPrint.set(print, [...byPrint.get(print) ?? [], guest])
+    }
+  }
+  return byPrint
+}
+
+function textsOf ({ identita, persona, documento }: Fingerprints): string[] {
+  return [identita, persona, documento].flatMap((print) => print?.toString('hex') ?? [])
+}
