@@ -11,7 +11,8 @@ import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
 import { fillPlaces, isOfGuests, isPlaceFilled } from './places.ts'
 import { scopeOf } from './read-ledger.ts'
 import {
-  arrivalsOf, departureOf, endOf, firstUndeclared, rowsOfArrivals, type ComparedStay, type PrintsAt, type Stay
+  arrivalsOf, departureOf, endOf, firstUndeclared, printsOfArrival, rowsOfArrivals, type ComparedStay, type PrintsAt,
+  type Stay
 } from './stay-nights.ts'
 
 /*
@@ -278,10 +279,11 @@ function firstRows ({ stay: { check_in }, days, rows }: Compared): readonly Sent
 function coverageStatus (
   compared: Compared, near: readonly SentRow[], times: ReadonlyMap<number, Date>
 ): BookingCoverage['guest'] {
-  const { stay: { numero_ospiti }, days, guests } = compared
-  const prints = guests.map((each, place) => each.filter(({ day }) => day === days[place]!.arrival))
-  const rows = rowsOfArrivals(compared, prints, near)
-  const places = { numero_ospiti, guests: prints }
+  const all = [...compared.guests.keys()]
+  const rows = rowsOfArrivals(compared, all, near)
+  const places = {
+    numero_ospiti: compared.stay.numero_ospiti, guests: all.map((place) => printsOfArrival(compared, place))
+  }
   const received = rows.flatMap((row) => {
     const at = row.esito === 'acquisita' && row.isReceipted ? times.get(row.invio_id)?.getTime() : undefined
     return at === undefined ? [] : { ...row, at }

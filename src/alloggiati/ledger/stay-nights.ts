@@ -62,10 +62,11 @@ export function arrivalsOf (compared: ComparedStay): Arrivals[] {
       : later.length === 0
         ? numero_ospiti
         : Math.max(arriving.length, numero_ospiti - later.length)
-    const prints = arriving.map((place) => compared.guests[place]!.filter((each) => each.day === day))
-    const candidates = rowsOfArrivals(compared, prints, rowsOfGuests(compared, arriving))
-      .filter(({ data_arrivo }) => data_arrivo >= day && data_arrivo < addDays(day, MAX_DECLARED_NIGHTS))
-    const places = { numero_ospiti: guests, guests: prints }
+    const until = addDays(day, MAX_DECLARED_NIGHTS)
+    const own = arriving.map((place) => compared.guests[place]!)
+    const candidates = rowsOfArrivals(compared, arriving, rowsOfGuests(compared, arriving)).filter((row) =>
+      (row.data_arrivo >= day && row.data_arrivo < until) || (row.isCorrected && isOfGuests(row, own)))
+    const places = { numero_ospiti: guests, guests: arriving.map((place) => printsOfArrival(compared, place)) }
     const departures = [departureOf(compared.stay), ...arriving.map((place) => days[place]!.departure)]
     const nights = Math.min(...departures.map((departure) => daysBetween(day, departure)))
     return { day, guests, nights, count: (isCounted) => fillPlaces(places, candidates.filter(isCounted)).filled }
@@ -83,14 +84,24 @@ function rowsOfGuests ({ guests, rows }: ComparedStay, places: readonly number[]
   return rows.filter((row) => isOfGuests(row, wanted) || !isOfGuests(row, guests))
 }
 
+/** The fingerprints of a guest at his own arrival. */
+export function printsOfArrival ({ days, guests }: ComparedStay, place: number): readonly PrintsAt[] {
+  return guests[place]!.filter(({ day }) => day === days[place]!.arrival)
+}
+
 /**
  * Leaves out rows of the same guests with another arrival: they declare other nights, and fill no other guest's place.
- * @param prints the fingerprints of the guests at their arrivals
+ * Keeps such a row if the questura is asked to correct it, and the guest has none of his arrival.
  */
 export function rowsOfArrivals (
-  { guests }: ComparedStay, prints: Places['guests'], rows: readonly SentRow[]
+  compared: ComparedStay, places: readonly number[], rows: readonly SentRow[]
 ): readonly SentRow[] {
-  return rows.filter((row) => isOfGuests(row, prints) || !isOfGuests(row, guests))
+  const { guests } = compared
+  const prints = places.map((place) => printsOfArrival(compared, place))
+  const hasArrived = (row: SentRow) => places.some((place, at) =>
+    isOfGuests(row, [guests[place]!]) && rows.some((each) => isOfGuests(each, [prints[at]!])))
+  return rows.filter((row) =>
+    isOfGuests(row, prints) || !isOfGuests(row, guests) || (row.isCorrected && !hasArrived(row)))
 }
 
 /** A night of a stay, and the guests for whom no counted row declares it. */

@@ -361,3 +361,16 @@ t.test('a guest corrected after the Send is sent from another day only after a c
   t.match(await send(), { statusCode: 409, codice: 'OSPITI_CAMBIATI' })
   t.same(await lines(), [`${first}+4`])
 })
+
+t.test('a row before the own arrival counts for its guest alone once its correction is requested', async (t) => {
+  const two = { numero_notti: 4, numero_ospiti: 2 }
+  const { id, put, send, missing, server: { call } } = await desk([days(1, null)], two)
+  await send()
+  await saveGuests(call, id, [days(1, 1), days(2, null)])
+  at(on(1))
+  t.match(await missing(), [{ ospiti_mancanti: 2 }])
+  await call('POST', '/api/v1/invii/1/correzione', { motivo: 'arrivo sbagliato' })
+  t.match(await missing(), [{ ospiti_mancanti: 1 }])
+  await put({ check_out: on(5) })
+  t.match(await missing(), [{ ospiti_mancanti: 1 }])
+})
