@@ -4,6 +4,7 @@ import {
   invii, invii_esiti as observations, invii_schedine as schedine, invii_tentativi as made
 } from '#drizzle/tables/ledger.ts'
 import type { FieldError } from '#schemas/common.ts'
+import { keepBookings } from '#src/bookings/index.ts'
 import type { DecisionBody, CorrectionBody } from '#schemas/decisions.ts'
 import {
   isDecidable, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
@@ -60,6 +61,8 @@ export async function decide (
   const { actor: chi } = author
   await db.transaction(async (tx) => {
     if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
+    // Bookings are locked before the chain, as by every Send.
+    const isCancelled = decisione === 'reinvia' && await hasCancelledBooking(tx, id)
     await lockChain(tx)
     const [submission] = await tx.select().from(invii).where(and(scope, eq(invii.id, id))).for('update')
     if (!submission) throw new InvioNonTrovato()
@@ -70,7 +73,9 @@ export async function decide (
     const canBeWithdrawn = stato === 'pronto' && decisione === 'annulla'
     if (!isDecidable(stato) && !canBeWithdrawn) throw new NullaDaDecidere(stato)
     await checkPhrase(tx, id, data_arrivo, body.conferma)
-    const circumstances = { data_arrivo, now: clock.now(), today: clock.today(), ownAccount: utente === account }
+    const circumstances = {
+      data_arrivo, isCancelled, now: clock.now(), today: clock.today(), ownAccount: utente === account
+    }
     const facts = { ...await readFacts(tx, id), ...circumstances }
     const reason = findObstacle(decisione, facts)
     if (reason !== undefined) throw new DecisioneNonPossibile(reason)
@@ -86,6 +91,14 @@ export async function decide (
     await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
     await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })
   })
+}
+
+/** Locks the bookings of a submission, and finds whether one of them is not confirmed. */
+async function hasCancelledBooking (tx: Transaction, id: number): Promise<boolean> {
+  const rows = await tx.selectDistinct({ booking: schedine.prenotazione_id }).from(schedine)
+    .where(eq(schedine.invio_id, id))
+  const kept = await keepBookings(tx, rows.flatMap(({ booking }) => booking ?? []))
+  return [...kept.values()].some(({ stato }) => stato !== 'confermata')
 }
 
 /** Checks the typed phrase. It names this submission by its number of guests and its arrival. */
@@ -174,6 +187,8 @@ export async function recordCorrection (
 
 interface DecisionFacts extends HistoryFacts {
   data_arrivo: Day
+  /** A booking of the submission is not confirmed: its guests are due to nobody. */
+  isCancelled: boolean
   now: Date
   today: Day
   /** The submission belongs to the account that would send it again. */
@@ -185,8 +200,9 @@ const MINUTE_MS = 60_000
 /** The reason why a decision is not possible, in Italian; undefined when it is possible. */
 function findObstacle (
   decisione: DecisionName,
-  { attempts, proven, decidedAcquired, concernedRows, deliveryEnds, data_arrivo, now, today, ownAccount }: DecisionFacts
+  { attempts, proven, decidedAcquired, concernedRows, deliveryEnds, data_arrivo, isCancelled, ...at }: DecisionFacts
 ): string | undefined {
+  const { now, today, ownAccount } = at
   if (decisione === 'depositato') return undefined
   if (decisione === 'acquisito') {
     const mayBe = proven || decidedAcquired || attempts.some(({ esito }) => esito !== 'N')
@@ -195,6 +211,7 @@ function findObstacle (
   if (proven) return 'è provato che il servizio ha acquisito queste schedine'
   if (decisione === 'annulla') return undefined
   if (concernedRows === 0) return 'nessuna schedina è in dubbio'
+  if (isCancelled) return 'una prenotazione di questo invio non è confermata'
   if (!ownAccount) return "l'invio è di un altro account"
   if (!arrivalWindowOpen(data_arrivo, today)) {
     return 'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +

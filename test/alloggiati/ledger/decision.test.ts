@@ -4,7 +4,7 @@ import { emptied } from '#test/alloggiati/emptied.ts'
 import { family } from '#test/alloggiati/rules/samples.ts'
 import { response, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, until } from '#test/alloggiati/stand-in.ts'
-import { create } from '#test/bookings/samples.ts'
+import { create, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { administrator, deliveryOver, detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
 import { bookingLock } from './booking-lock.ts'
@@ -75,6 +75,22 @@ t.test('reinvia is refused when the arrival window has closed', async (t) => {
   t.match(refused.json(), { status: 409, codice: 'DECISIONE_NON_POSSIBILE', error: /finestra di arrivo/ })
   t.equal((await detail(server, id)).stato, 'sconosciuto')
   t.equal((await decide(id, 'depositato')).statusCode, 200, 'other decisions are still possible')
+})
+
+t.test('reinvia is refused while the booking is not confirmed', async (t) => {
+  const { police, server, decide } = await anew()
+  const { id: booking } = await create(server.call, { check_in: today, numero_ospiti: 1 })
+  const put = (stato: string) => server.call('PUT', `/api/v1/prenotazioni/${booking}`, { stato })
+  await saveGuests(server.call, booking, [guestNo(1)])
+  police.on.Send = (socket) => socket.resetAndDestroy()
+  await server.call('POST', `/api/v1/prenotazioni/${booking}/invio`)
+  police.on.Send = undefined
+  await deliveryOver(server)
+  await put('annullata')
+  t.match((await decide(1, 'reinvia')).json(), { codice: 'DECISIONE_NON_POSSIBILE', error: /non è confermata/ })
+  t.equal(police.callsOf('Send').length, 1)
+  await put('confermata')
+  t.match((await decide(1, 'reinvia')).json().data, { stato: 'acquisito' })
 })
 
 t.test('acquisito: the decision is the outcome of the attempt, with its rows and nights', async (t) => {
