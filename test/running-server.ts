@@ -21,6 +21,7 @@ export interface ServerProcess {
   lines: Record<string, unknown>[]
   /** Resolves at its end with the signal that ended it. */
   ended: Promise<NodeJS.Signals | null>
+  send (method: 'POST' | 'PUT', path: string, body: object, headers?: Record<string, string>): Promise<Response>
   post (path: string, body: object, headers?: Record<string, string>): Promise<Response>
   /** Sends SIGKILL, which like a power failure cannot be handled. */
   kill (): Promise<void>
@@ -59,17 +60,18 @@ export async function startServer (
     })
     ended.then(() => reject(new Error(`the server ended before it was ready: ${String(lines.at(-1)?.msg)}`)), reject)
   })
+  const send: ServerProcess['send'] = (method, path, body, headers = {}) => fetch(address + path, {
+    method,
+    headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
+    body: JSON.stringify(body)
+  })
   return {
     address,
     pid: child.pid!,
     lines,
     ended,
-    post: (path, body, headers = {}) =>
-      fetch(address + path, {
-        method: 'POST',
-        headers: { 'x-api-key': API_KEY, 'content-type': 'application/json', ...headers },
-        body: JSON.stringify(body)
-      }),
+    send,
+    post: (path, body, headers) => send('POST', path, body, headers),
     kill: () => signal('SIGKILL'),
     end: () => signal('SIGTERM')
   }

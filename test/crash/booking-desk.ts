@@ -1,4 +1,4 @@
-import { createClock } from '#src/lib/time.ts'
+import { addDays, createClock } from '#src/lib/time.ts'
 import type { Ask, ClientAnswer } from './responses.ts'
 import { corrected, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
@@ -22,7 +22,10 @@ interface Surroundings {
   note: (response: ClientAnswer) => void
 }
 
-/** A client that saves bookings with guests, submits the day at once, and corrects guests afterwards. */
+/**
+ * A client that saves bookings with guests, submits the day at once, and corrects guests afterwards. Some stays are
+ * prolonged, some bookings are cancelled, and some guests arrive later or depart earlier than the booking.
+ */
 export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
   async function day (): Promise<void> {
     const saved = await Promise.all(Array.from({ length: ARRIVALS }, () => save(newGuests())))
@@ -33,22 +36,48 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
     if (random.fraction() < 0.5) await correct(random.pick(bookings))
   }
 
-  async function save (guests: readonly Guest[]): Promise<Booking | undefined> {
+  /** Sends a booking of yesterday, prolongs or cancels it, and sends the new nights, sometimes twice at once. */
+  async function prolong (): Promise<void> {
+    const dal = createClock().today()
+    const booking = await save(newGuests(), { check_in: addDays(dal, -1), numero_notti: 1 })
+    if (booking === undefined) return
+    await send(booking)
+    const cancelled = random.fraction() < 0.2 ? change(booking, { stato: 'annullata' }) : undefined
+    await Promise.all([cancelled, change(booking, { check_out: addDays(dal, 2) })])
+    await Promise.all([send(booking, { dal }), random.fraction() < 0.3 ? send(booking, { dal }) : undefined])
+  }
+
+  async function save (guests: readonly Guest[], stay: object = {}): Promise<Booking | undefined> {
+    const today = createClock().today()
     const booked = await ask('/api/v1/prenotazioni', {
       nome_cognome: 'Ospite di Prova',
       lingua: 'IT',
       paese_id: 380,
-      check_in: createClock().today(),
+      check_in: today,
       numero_notti: 3,
-      numero_ospiti: guests.length
+      numero_ospiti: guests.length,
+      ...stay
     })
     if (booked?.status !== 201) return undefined
     const { data: { id } } = booked.body as { data: { id: number } }
-    return await saveGuests(id, guests) ? { id, guests } : undefined
+    const days = random.pick([{}, {}, { partenza: addDays(today, 1) }, { arrivo: addDays(today, 1) }])
+    return await saveGuests(id, guests, 'check_in' in stay ? {} : days) ? { id, guests } : undefined
   }
 
-  async function saveGuests (id: number, guests: readonly Guest[]): Promise<boolean> {
-    const saved = await ask('/api/saveOspiti', { prenotazione_id: id, dati: guests.map(({ schedina }) => schedina) })
+  function change ({ id }: Booking, fields: object) {
+    return ask(`/api/v1/prenotazioni/${id}`, fields, {}, 'PUT')
+  }
+
+  async function send ({ id, guests }: Booking, body: object = {}): Promise<void> {
+    const got = await ask(`/api/v1/prenotazioni/${id}/invio`, body)
+    note({ ...got?.body, guests: guests.map(({ n }) => n), status: got?.status })
+  }
+
+  /** @param days the own days of the last guest, of several */
+  async function saveGuests (id: number, guests: readonly Guest[], days: object = {}): Promise<boolean> {
+    const last = guests.length - 1
+    const dati = guests.map(({ schedina }, at) => at > 0 && at === last ? { ...schedina, ...days } : schedina)
+    const saved = await ask('/api/saveOspiti', { prenotazione_id: id, dati })
     return saved?.status === 200
   }
 
@@ -66,13 +95,12 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
   }
 
   /** Corrects a guest's birth date or surname, and submits the booking again. */
-  async function correct ({ id, guests }: Booking): Promise<void> {
+  async function correct (booking: Booking): Promise<void> {
+    const { id, guests } = booking
     const at = random.integer(guests.length)
     const changed = guests.with(at, corrected(guests[at]!, random))
-    if (!await saveGuests(id, changed)) return
-    const got = await ask(`/api/v1/prenotazioni/${id}/invio`, {})
-    note({ ...got?.body, guests: guests.map(({ n }) => n), status: got?.status })
+    if (await saveGuests(id, changed)) await send(booking)
   }
 
-  return { day }
+  return { day, prolong }
 }

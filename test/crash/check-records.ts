@@ -3,9 +3,8 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { verifyChain } from '#src/services/audit/verify.ts'
 import type { Connection } from '#src/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
-import { twice } from '#test/alloggiati/oracle.ts'
 import type { ClientAnswer } from './responses.ts'
-import { identityOf, personOf, traitsOf } from './people.ts'
+import { identityOf, isSameNight, personOf, traitsOf } from './people.ts'
 
 /** The violations found, one text each. All lists are empty when the ledger is correct. */
 export interface Faults {
@@ -88,12 +87,17 @@ export async function checkRecords (
   }
 }
 
-/** Finds guests acquired twice with the same spelling. */
+/** Finds guests acquired twice for a night, with the same spelling. */
 function findDouble (acquired: readonly string[], { byIdentity }: Records): string[] {
-  return twice(acquired.map(identityOf)).filter((identity) => !byIdentity.get(identity)?.some(isConfirmed))
+  return [...Map.groupBy(acquired, identityOf)].flatMap(([identity, lines]) => (
+    lines.some((line, at) => lines.slice(at + 1).some((other) => isSameNight(line, other))) &&
+      !byIdentity.get(identity)?.some(isConfirmed)
+      ? identity
+      : []
+  ))
 }
 
-/** Finds persons acquired under several spellings without confirmations. */
+/** Finds persons acquired for a night under several spellings without confirmations. */
 function findRespelled (acquired: readonly string[], { byPerson }: Records): string[] {
   return [...Map.groupBy(acquired, personOf)].flatMap(([n, lines]) => {
     const confirmed = byPerson.get(n)?.filter(isConfirmed).length ?? 0
@@ -102,11 +106,12 @@ function findRespelled (acquired: readonly string[], { byPerson }: Records): str
   })
 }
 
-/** Groups lines of one person that share a trait, directly or transitively. */
+/** Groups lines of one person that share a night and a trait, directly or transitively. */
 function tellable (lines: readonly string[]): string[][] {
   return lines.reduce<string[][]>((groups, line) => {
     const traits = new Set(traitsOf(line))
-    const isNear = (group: string[]) => group.some((other) => traitsOf(other).some((trait) => traits.has(trait)))
+    const isNear = (group: string[]) => group.some((other) =>
+      isSameNight(line, other) && traitsOf(other).some((trait) => traits.has(trait)))
     return [...groups.filter((group) => !isNear(group)), [line, ...groups.filter(isNear).flat()]]
   }, [])
 }

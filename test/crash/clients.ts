@@ -33,6 +33,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
       const kind = random.fraction()
       if (kind < 0.1) await rush()
       else if (kind < 0.25) await desk.day()
+      else if (kind < 0.35) await desk.prolong()
       else await list()
       if (random.fraction() < 0.5) await enterAgain()
     }
@@ -87,9 +88,11 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     return answer
   }
 
-  async function ask (path: string, body: object, headers: Record<string, string> = {}) {
+  async function ask (
+    path: string, body: object, headers: Record<string, string> = {}, method: 'POST' | 'PUT' = 'POST'
+  ) {
     try {
-      const response = await server()?.post(path, body, headers)
+      const response = await server()?.send(method, path, body, headers)
       return response && { status: response.status, body: (await response.json()) as object }
     } catch {
       // The server died before it answered.

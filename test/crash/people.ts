@@ -1,9 +1,12 @@
 import type { Schedina } from '#schemas/schedina.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 /** A fictitious person and their schedina. */
 export interface Guest { n: number, schedina: Schedina }
+
+interface Nights { arrival: Day, departure: Day }
 
 interface Stem { cognome: readonly string[], nome: readonly string[] }
 
@@ -87,6 +90,15 @@ export function personOf (line: string): number {
 /** Names, sex and birth date of a line, as written. */
 export function identityOf (line: string): string {
   return line.slice(14, 105)
+}
+
+/** Whether two lines declare a common night: positions 3-12 are the arrival, 13-14 the nights. */
+export function isSameNight (one: string, other: string): boolean {
+  const [first, last] = [one, other].map((line) => {
+    const arrival = line.slice(2, 12).split('/').toReversed().join('-')
+    return { arrival, departure: addDays(arrival, Number(line.slice(12, 14))) }
+  }) as [Nights, Nights]
+  return first.arrival < last.departure && last.arrival < first.departure
 }
 
 /**

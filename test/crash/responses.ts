@@ -10,6 +10,6 @@ export interface ClientAnswer {
   schedine?: { ospite: number, esito: string }[]
 }
 
-/** Posts to one of the servers. Undefined when none runs, or it died before it answered. */
-export type Ask = (path: string, body: object, headers?: Record<string, string>) =>
+/** Calls one of the servers. Undefined when none runs, or it died before it answered. */
+export type Ask = (path: string, body: object, headers?: Record<string, string>, method?: 'POST' | 'PUT') =>
 Promise<{ status: number, body: object } | undefined>

@@ -89,6 +89,7 @@ t.test('guests sent without being saved are covered when all guests of the booki
   t.equal(Object.keys(await imagesOf(half, id)).length, 4, 'it is unknown which of the two was sent')
   on(today)
   t.equal((await sendOne('DUE')).statusCode, 200)
+  await fetchReceipt(on(RECEIPT_DAY))
   on('2026-12-01')
   t.equal(await purge(half), 'riuscito')
   t.same(await imagesOf(half, id), {})

@@ -15,7 +15,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1700, files: 20 },
   { folders: ['src'], lines: 54_400, files: 594 },
-  { folders: ['test'], lines: 62_390, files: 395 }
+  { folders: ['test'], lines: 62_440, files: 395 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
