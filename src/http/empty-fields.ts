@@ -97,6 +97,8 @@ function isEmpty (value: unknown): boolean {
   return value === null || (typeof value === 'string' && BLANK.test(value))
 }
 
+/** Drops the spaces around a code. A code with a control character stays as it is, and the schema rejects it. */
 function inUpperCase (value: unknown): unknown {
-  return typeof value === 'string' ? value.trim().toUpperCase() : value
+  if (typeof value !== 'string') return value
+  return (/\p{Cc}/u.test(value) ? value : value.trim()).toUpperCase()
 }

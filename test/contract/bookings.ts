@@ -98,9 +98,7 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
           sesso,
           data_nascita,
           tipo_documento,
-          numero_documento,
-          arrivo: null,
-          partenza: null
+          numero_documento
         }]
       })
     })
