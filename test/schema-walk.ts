@@ -40,7 +40,7 @@ export function * walk (
   }
 }
 
-/** Why a request schema accepts more than it should. Undefined if it is closed. */
+/** The first part of a request schema that is open or unbounded, as a text. Undefined if there is none. */
 export function openness (schema: Schema): string | undefined {
   // A file in a form has no type. The form's limits bound it.
   if (schema.enum || 'const' in schema || schema.contentMediaType !== undefined) return undefined

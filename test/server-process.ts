@@ -20,7 +20,7 @@ export interface ServerProcess {
   pid: number
   /** Standard error so far. */
   errors (): string
-  /** The base URL once it listens. Rejects if the process ends first. */
+  /** The base URL once it listens. Rejects if the process ends before that. */
   ready: Promise<string>
   signal (name: NodeJS.Signals): void
   /** The exit code. */

@@ -34,7 +34,7 @@ interface DatabaseOptions {
   signal?: AbortSignal | undefined
 }
 
-/** Seconds without an answer of the database: during shutdown, and after a second signal. */
+/** Timeouts of the health check in seconds: during shutdown, and after a second signal. */
 const AT_END = 4
 const IN_A_HURRY = 1
 
@@ -60,7 +60,7 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   const pulse = startHealthCheck(url, sockets, app.log)
   app.shutdownSignal.addEventListener('abort', () => pulse.hurry(AT_END))
   app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
-  // Runs after all pools are closed. Until then it cuts connections to a database that hangs.
+  // Runs after all pools are closed. Until then the health check cuts connections to a database that hangs.
   app.addHook('onClose', () => pulse.stop())
   const openPool: FastifyInstance['openPool'] = (max, settings) => {
     const { db, sql, close } = connect(url, max, settings, sockets)

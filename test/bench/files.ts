@@ -17,7 +17,7 @@ import { temporaryFolder } from './process.ts'
 
 const MB = 1024 * 1024
 const SIZE = 500 * MB
-/** Bytes until memory has settled; before, garbage accumulates until the first collections. */
+/** Memory is measured after this many bytes. Before, garbage accumulates until the first collections. */
 const SETTLED = 200 * MB
 const ROUNDS = 5
 const PLACE = { bucket: 'public', name: 'grande', contentType: 'application/octet-stream', owner: null }

@@ -139,7 +139,7 @@ t.test('a cursor of another order, or an invalid one, is a 400 that names it', a
   for (const wrong of ['x', 'e30', '', '€', 'a'.repeat(201)]) t.same(await fault({ cursor: wrong }), ['cursor'], wrong)
 })
 
-t.test('a forged cursor is an ordinary page or a 400', async (t) => {
+t.test('a forged cursor returns a page or a 400', async (t) => {
   const sort = fc.constantFrom(...BOOKING_SORTS)
   const text = fc.oneof(
     fc.constantFrom('', '1', '2026-01-01', '2026-99-99', '2026-01-01 99:00:00.5+00', '9999999999', '\u0000', '\ud800'),
@@ -170,7 +170,7 @@ t.test('a parameter that is unknown, repeated or invalid is a 400 that names it'
   t.same(fieldsAtFault(await call('GET', `${BOOKINGS}?q=a&q=b`)), ['q'])
 })
 
-t.test('a full list that fails before its first row is an ordinary error', async (t) => {
+t.test('a full list that fails before its first row is a 500 with the error body', async (t) => {
   await app.sql`alter table prenotazioni rename to altrove`
   t.teardown(() => app.sql`alter table altrove rename to prenotazioni`)
   const response = await call('GET', BOOKINGS)

@@ -126,7 +126,7 @@ t.test('the contract', async (t) => {
     t.equal((await send()).headers['idempotency-replayed'], 'true')
   })
 
-  t.test('a failure whose key cannot be released is an ordinary 500 without internal details', async (t) => {
+  t.test('a failure whose idempotency key cannot be released is a 500 without internal details', async (t) => {
     await app.sql.unsafe(`
       create function stays() returns trigger language plpgsql as $$ begin raise 'stays'; end $$;
       create trigger stays before insert on prenotazioni execute function stays();

@@ -18,7 +18,7 @@ type CallerRequest = (
 export interface SharedServer extends TestApp {
   t: Test
   smtp: Smtp
-  /** The server's API key, which most machines use. */
+  /** Sends the server's API key, as most machines do. */
   key: CallerRequest
   admin: CallerRequest
   operator: CallerRequest
@@ -30,7 +30,7 @@ export interface SharedServer extends TestApp {
 /** Runs the test of a row. */
 export type Prove = (row: RowId, work: (t: Test) => Promise<void>) => Promise<void>
 
-/** @param see called with every route that is added */
+/** Starts the shared server. @param see called with every route that is added */
 export async function openHouse (t: Test, see: (route: RouteOptions) => void = () => {}): Promise<SharedServer> {
   const failing = extraRoutes((app) => {
     app.get('/prova/guasto', { config: { access: 'public' }, schema: { hide: true } }, async () => {

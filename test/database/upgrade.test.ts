@@ -42,7 +42,7 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
   t.match(await verify('/api/v1/audit/verifica'), { integro: true })
 })
 
-t.test("a start during another process's upgrade logs that it waits, beyond the statement timeout", async (t) => {
+t.test("a start waits for another process's upgrade, longer than the statement timeout, and logs it", async (t) => {
   const { url } = await testDatabase(t, true)
   const other = connect(url, 1)
   t.teardown(other.close)
@@ -131,7 +131,7 @@ t.test('an upgrade that waits for a table lets others write to it, and continues
   t.same(await sql`select aggiunta from prenotazioni`, [])
 })
 
-t.test('some lock timeouts exceed `deadlock_timeout`, after which PostgreSQL cancels an autovacuum', async (t) => {
+t.test('some lock timeouts exceed `deadlock_timeout`, so that PostgreSQL cancels a blocking autovacuum', async (t) => {
   const { sql, upgrading, free } = await bookingsInUse(t)
   await until(async () => (await sql`
     select from pg_locks where not granted and relation is not null

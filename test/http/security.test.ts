@@ -60,7 +60,7 @@ const { app: sending } = await build(t, SAME, extraRoutes((app) => {
 const person = await token({ name: 'anna' })
 
 t.test(
-  'every kind of response forbids sniffing, scripts and frames, and sends no referrer',
+  'every kind of response forbids sniffing, scripts, frames and referrers',
   async (t) => {
     const kinds = [
       [200, { url: '/health/live' }],
@@ -264,7 +264,7 @@ t.test('small responses, those of the sign-in and those of a single resource are
   }
 })
 
-t.test('a stream that fails before its first byte is an ordinary error', async (t) => {
+t.test('a stream that fails before its first byte is a 500 with the error body', async (t) => {
   const answer = await sending.inject({ url: '/prova/rotto', headers: gzip })
   t.match(answer.json(), { status: 500, codice: 'ERRORE_INTERNO' })
   t.equal(answer.headers['content-encoding'], undefined)
@@ -275,7 +275,7 @@ const SOMEWHERE = '/api/v1/paesi'
 const status = async (headers: Record<string, string>, url = SOMEWHERE) =>
   (await app.inject({ url, headers })).statusCode
 
-t.test('a valid credential does not repair an invalid one', async (t) => {
+t.test('a request with an invalid credential is rejected, even if it also has a valid one', async (t) => {
   t.equal(await status({ 'x-api-key': API_KEY, ...bearer('a.b.c') }), 401)
   t.equal(await status({ 'x-api-key': API_KEY, authorization: 'Basic YTpi' }), 401)
   t.equal(await status({ ...bearer(person), 'x-api-key': 'sbagliata' }), 401)

@@ -2,6 +2,6 @@ import { enableCompileCache } from 'node:module'
 import { speedUpLoading } from '#src/loading.ts'
 import { COMPILE_CACHE } from './processes.ts'
 
-// The same as in the server's own start.
+// The server does the same when it starts.
 enableCompileCache(COMPILE_CACHE)
 speedUpLoading()

@@ -3,7 +3,7 @@ import type { Disturbances } from './disturbances.ts'
 
 /** The responses that clients received so far. */
 export interface Answers {
-  /** Counts by status class. `none`: the connection ended first. */
+  /** Counts by status class. `none`: the connection ended before a response. */
   classes: Record<string, number>
   /** Missing responses and 503s that a fault excuses. */
   excused: number
@@ -25,7 +25,7 @@ export interface Answer { status: number, headers: Headers, bytes: Buffer, json<
 /** Sends requests to the current server and counts the responses. */
 export interface Caller {
   responses: Answers
-  /** Undefined when no server ran, it died first, or the response was unexpected. */
+  /** Undefined when no server ran, the server ended before it responded, or the response was unexpected. */
   ask (method: string, path: string, asked?: Asked): Promise<Answer | undefined>
   /** Counts a response received by other code. */
   count (name: string, status: number | undefined, since: number, expected?: readonly number[]): boolean

@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const found = spawnSync('strace', ['-o', '/dev/null', '-e', 'trace=%file', 'true'])
 
-/** Why no process can be traced on this machine, for `skip`; false when one can. */
+/** The reason, for `skip`, why this machine cannot trace processes. False when it can. */
 export const noStrace = found.status === 0 ? false : 'strace is not installed, or may not trace'
 
 /** A system call that names a file, and whether it succeeded. */

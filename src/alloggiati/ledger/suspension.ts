@@ -21,7 +21,7 @@ const UNREADABLE =
   "La fine della storia annotata nella cartella dati non si può leggere: non si sa se l'archivio è quello vero. " +
   'Rimettere a posto il file ledger-chain.json, poi riprendere gli invii'
 
-/** Why the database does not match the noted head of the chain; undefined when it does. */
+/** The reason to suspend when the database lacks the noted head of the chain, or that file is unreadable. */
 export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
     return await chainHead.isIn(db) ? undefined : OLDER
@@ -64,9 +64,9 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 }
 
 /**
- * Returns the current suspension. First suspends sending, and raises an alarm, if the database is older than its
- * history, cannot be compared with it, or was promoted.
- * Not inside a transaction: the suspension must survive a rollback of the caller.
+ * Returns the current suspension. Before that it suspends sending and raises an alarm, if the database lacks the noted
+ * head of the chain, the head is unreadable, or the database is a promoted replica.
+ * Call it outside a transaction, because the suspension must survive a rollback of the caller.
  */
 export async function checkSuspension (
   { db, chainHead, timeline, alarm }: Pick<LedgerContext, 'db' | 'chainHead' | 'timeline' | 'alarm'>
@@ -84,7 +84,7 @@ export async function checkSuspension (
   return begun ?? currentSuspension(db)
 }
 
-/** The alarm of a suspension. Every process uses the same facts, so it is raised once. */
+/** The alarm of a suspension. Every process builds the same case, so only the first one raises it. */
 export function suspensionCase ({ dal }: Suspension): AlarmCase {
   return { dal: new Date(dal).toISOString() }
 }

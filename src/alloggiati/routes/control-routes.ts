@@ -51,7 +51,7 @@ const SET_ACCOUNT_POLIZIA = {
   }
 } satisfies RouteShorthandOptions
 
-/** Settings of an administrator: the suspension of sending, and the exclusive use of the account. */
+/** Routes to read and change the suspension of sending and the exclusive use of the police account. */
 export const controlRoutes: FastifyPluginAsyncTypebox<{
   ledger: LedgerContext | null
   mode: PoliceAccount['modalita']
@@ -75,7 +75,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
       })
     })
     request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
-    // Send ready submissions now, not with the next sweep. The answer does not wait.
+    // Send ready submissions now, not with the next sweep. The response does not wait for them.
     if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
     return readSuspension()
   })

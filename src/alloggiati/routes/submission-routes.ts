@@ -98,10 +98,10 @@ const VERIFICA_INVII = {
 
 /** Days verified by default. */
 const DAYS = 30
-/** Keeps the answer below 25 s. */
+/** Time limit of a verification, so that the response takes less than 25 s. */
 const WITHIN_MS = 20_000
 
-/** Routes to read submissions, and to decide where no rule can. */
+/** Routes to list and read submissions, decide on one, and record that its correction was requested. */
 export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
   app, { ledger, mode, keys, clock }
 ) => {
@@ -157,7 +157,7 @@ export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptio
   })
 }
 
-/** Refuses a resend while nothing can be sent. */
+/** Refuses a resend without credentials, and while sending is suspended. */
 async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext> {
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
   if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
@@ -165,8 +165,8 @@ async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext
 }
 
 /**
- * Resends, and waits at most as long as the caller. If it fails, the sweep retries: a guest who may have been acquired
- * is never reported as not sent.
+ * Resends, and waits for the end until the caller must be answered. If the resend fails, the sweep retries, and the
+ * caller gets no error, because the guests may have been acquired.
  */
 async function sendAgain (ledger: LedgerContext, id: number): Promise<void> {
   const sending = carryOut(ledger, id, false).catch((err: unknown) => {

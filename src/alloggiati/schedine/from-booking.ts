@@ -131,7 +131,7 @@ function leaderOf (next: StoredType | undefined): string {
   return (next === undefined ? undefined : leaderTypeOf(next)) ?? SINGLE_GUEST
 }
 
-/** Why a guest is left out of a list: as a leader, and as a member. */
+/** The reasons to omit a guest from a list: as a leader, and as a member. */
 interface Reason { leader: string, members: string }
 
 const SENT: Reason = {

@@ -6,7 +6,7 @@ import { refusesCaller } from './police-faults.ts'
 import { AlloggiatiCredentialsError, ownCode } from './soap/errors.ts'
 import type { CallOptions } from './soap/soap-transport.ts'
 
-/** The SOAP method for a list of lines. Lines of 174 characters include the apartment. */
+/** The SOAP method for a list of lines. With an apartment, a line contains its id and has 174 characters. */
 export function methodFor (test: boolean, idAppartamento: number | undefined) {
   if (idAppartamento !== undefined) {
     return test ? 'GestioneAppartamenti_FileUnico_Test' : 'GestioneAppartamenti_FileUnico_Send'
@@ -42,7 +42,7 @@ export async function authenticate (service: PoliceService, signal: AbortSignal)
 }
 
 /**
- * Downloads one code table as CSV. For an account without apartments, the refused apartment table counts as empty.
+ * Downloads one code table as CSV. The apartment table is empty when the service refuses it (no apartments).
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadTable (
@@ -59,8 +59,8 @@ export async function downloadTable (
 }
 
 /**
- * Downloads the receipt of a day. Undefined when the service has none, which does not mean that nothing was sent. Times
- * out with the caller, or when `closing` aborts.
+ * Downloads the receipt of a day. Undefined when the service has none, even if guests were sent that day. Aborts when
+ * the caller must be answered, or when `closing` aborts.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadReceipt (

@@ -119,10 +119,10 @@ t.test('filters narrow the list, its count and its pages', async (t) => {
   t.equal(await counted('?conteggio=false'), undefined)
   const next = /<[^?]+(.+)>/.exec(String((await server.call('GET', `${INVII}?limit=1`)).headers.link))![1]!
   t.equal(await counted(next), undefined, 'a page after the first is not counted')
-  t.equal(await counted(`${next}&conteggio=true`), '7', 'unless it is asked for')
+  t.equal(await counted(`${next}&conteggio=true`), '7', 'a page after the first is counted on request')
 })
 
-t.test('production does not show submissions of the sandbox, nor the sandbox those of production', async (t) => {
+t.test('production and sandbox do not show submissions of each other', async (t) => {
   await filled(1)
   const police = await standIn(t)
   const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })
@@ -263,7 +263,7 @@ t.test('the detail shows the receipt of the day of the Send once it is stored', 
   t.strictSame((await detail(server, 1)).ricevuta_giorno, { giorno: today, sha256, schedine: 2, notti: 6 })
 })
 
-t.test('a submission that does not exist is not found', async (t) => {
+t.test('an unknown submission is a 404, and an id that is not a number is a 400', async (t) => {
   const { call } = await emptied(sandbox)
   t.match((await call('GET', `${INVII}/1`)).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
   t.equal((await call('GET', `${INVII}/uno`)).statusCode, 400)

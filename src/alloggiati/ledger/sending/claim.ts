@@ -26,7 +26,7 @@ export interface Caller {
 /** A worker's claim on a submission. The token is stored with the submission, and is unique per claim. */
 export interface Claim { id: number, token: string, caller: Caller }
 
-/** Why nothing was sent; empty if another worker has the submission, or it needs no sending. */
+/** The reason for not sending. Empty if another worker has the submission, or it needs no sending. */
 export interface NotSent { causa?: Cause, errore?: string }
 
 /** Renewal interval of the lease while waiting, much shorter than the lease. */

@@ -25,8 +25,8 @@ const SEARCH_CAP = 18
 const PARTS = 5
 
 /**
- * Measures centre, angle and capital height of a line's print, from the rows with the most horizontal change in five
- * parts of it.
+ * Measures centre, angle and capital height of a text line. It splits the line into five parts, and finds the rows
+ * with text in each part.
  */
 export function measure (picture: Gray, line: Line): Measured {
   const guess = { ...line, cap: line.thickness * 0.95 }
@@ -61,7 +61,7 @@ export function stripOf (picture: Gray, line: Measured): Strip {
   return strip
 }
 
-/** The rows of print in one part of a strip: around the row with the most change, in the middle half. */
+/** The rows with text in one part of a strip. They surround the row of the middle half that changes most. */
 function bandOf ({ pixels, width, height }: Strip, part: number): [top: number, bottom: number] {
   const [left, right] = [part, part + 1].map((each) => Math.floor(width * each / PARTS)) as [number, number]
   const changes = Array.from({ length: height }, (_, y) => {
@@ -123,7 +123,7 @@ function sample (picture: Gray, line: Measured, length: number, height: number, 
   return { pixels, width, height, scale }
 }
 
-/** Bilinear interpolation; beyond the edge, the edge pixel. */
+/** Interpolates bilinearly. Outside the picture it uses the nearest edge pixel. */
 function valueAt ({ data, width, height }: Gray, x: number, y: number): number {
   const [left, top] = [Math.floor(x - 0.5), Math.floor(y - 0.5)]
   const [fx, fy] = [x - 0.5 - left, y - 0.5 - top]
