@@ -43,7 +43,7 @@ export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminS
   return row
 }
 
-/** The principal of a session; undefined when the key that it was granted to is no longer valid for it. */
+/** The principal of a session. Undefined when the key that it was granted to is no longer valid for it. */
 export async function granteeOf (db: Executor, { principal, userId }: AdminSession): Promise<Principal | undefined> {
   if (userId === null) return { id: principal, kind: 'service', admin: true }
   const person: Principal = { id: `user:${userId}`, kind: 'user', admin: false, userId }

@@ -40,7 +40,7 @@ export function mostAtOnce (guests: readonly OwnDays[], stay: Stay): number {
     nights.filter(({ arrival, departure }) => arrival <= night && night < departure).length))
 }
 
-/** The error of a stay that does not include the own days of all saved guests; empty if it does. */
+/** The error of a stay that does not include the own days of all saved guests. Empty if it does. */
 export function leftOutFaults (guests: readonly OwnDays[], stay: Stay): FieldError[] {
   const [first] = guestDayFaults(guests, stay)
   if (first === undefined) return []

@@ -99,7 +99,7 @@ export function refusal ({ status, body }: Answer): CliError {
   )
 }
 
-/** The fields of an unknown value; undefined when it is no object. */
+/** The fields of an unknown value. Undefined when it is no object. */
 export function fieldsOf (value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? value as Record<string, unknown>

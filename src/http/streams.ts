@@ -22,7 +22,7 @@ export type JsonPieces = (acquireSlot: () => void) => AsyncGenerator<string>
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Streams JSON without the serializer. A failure before the first piece is an ordinary error response, also
+     * Streams JSON without the serializer. A failure before the first piece becomes an error response, such as
      * ServizioOccupato when too many long responses run. A later failure destroys the connection. Clients that stop
      * reading are disconnected.
      */

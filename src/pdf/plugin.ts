@@ -90,7 +90,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   })
 }, { name: 'pdf', dependencies: ['workers', 'files', 'startup-health-check'] })
 
-/** The configured external engine; undefined when PDFs are rendered here. */
+/** The configured external engine. Undefined when PDFs are rendered here. */
 function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: number): Engine | undefined {
   const { PDF_ENGINE: name, PDF_ENGINE_URL: address, PDF_ENGINE_KEY: key } = config
   if (name === undefined || address === undefined) return undefined

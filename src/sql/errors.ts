@@ -30,7 +30,7 @@ const BY_CODE: Readonly<Record<string, string>> = {
 /** Faults of the database or the connection. 08P01 is a statement with parameters, which have no values. */
 const NOT_THE_STATEMENT = /^(08(?!P01)|53300|57P|58|F0|XX)/
 
-/** The Italian text for a SQLSTATE; undefined when the statement is not at fault. */
+/** The Italian text for a SQLSTATE. Undefined when the statement is not at fault. */
 export function explain (sqlstate: string): string | undefined {
   if (NOT_THE_STATEMENT.test(sqlstate)) return undefined
   return BY_CODE[sqlstate] ?? 'Il database ha rifiutato l’istruzione: il suo messaggio dice perché'

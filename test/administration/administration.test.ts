@@ -128,7 +128,7 @@ t.test('the first page', async (t) => {
   })
 })
 
-t.test('text put into HTML stays text', async (t) => {
+t.test('text is escaped when it is put into HTML', async (t) => {
   const property = fc.property(
     fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', 'a', ';', '/', '$', '`', '\\') }),
     (text) => {
@@ -150,13 +150,13 @@ t.test('text put into HTML stays text', async (t) => {
   t.doesNotThrow(() => fc.assert(property))
 })
 
-// Each test has the log to itself, from its first entry on.
+// Each test starts with an empty audit log.
 t.beforeEach(async () => {
   await server.app.sql.unsafe(`
     alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
 })
 
-/** Adds entries with these times, as far as the list is concerned. */
+/** Adds entries with these times. Their hashes are invalid, which the list does not check. */
 async function at (times: readonly string[]): Promise<void> {
   const row = { actor: 'sistema', action: 'email', hash: Buffer.of(0) }
   await server.app.db.insert(audit_log).values(times.map((time, n) => ({ ...row, id: n + 1, at: new Date(time) })))
@@ -255,7 +255,7 @@ t.test('bounds in the wrong order are a 400, because an empty list would be misl
     ['2026-11-21T10:00:00Z', '2026-11-21T09:59:59.999Z'],
     ['2026-11-21T10:00:00Z', '2026-11-21T10:30:00+01:00'],
     ['2026-11-21T23:59:60Z', '2026-11-21t23:59:58+00'],
-    // In Rome the instant is in the day before, or in the day after.
+    // In Italy the first instant is on 20 November, and the second on 21 November.
     ['2026-11-21', '2026-11-20T22:59:59Z'],
     ['2026-11-20T23:00:00Z', '2026-11-20']
   ] as const) {
@@ -280,7 +280,7 @@ t.test('a day on which the clocks change has 23 or 25 hours', async (t) => {
   t.same(ids(await call('GET', `${AUDIT}?da=2026-10-25&a=2026-10-25`)), [5, 4])
 })
 
-t.test('only administrators may read and verify it', async (t) => {
+t.test('only administrators may read and verify the audit log', async (t) => {
   const operator = { authorization: `Bearer ${await server.token()}` }
   for (const url of [AUDIT, `${AUDIT}/verifica`]) {
     t.equal((await server.app.inject(url)).statusCode, 401)

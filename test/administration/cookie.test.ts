@@ -126,7 +126,7 @@ t.test('the cookies', async (t) => {
     t.equal((await app.inject({ method: 'POST', url: GRANT, headers: { cookie } })).statusCode, 401)
   })
 
-  t.test('only administrators receive them', async (t) => {
+  t.test('only administrators receive the cookies', async (t) => {
     const key = async (scopes: string) => ({
       'x-api-key': (await callAs(app, admin, 'GET', `/api/cli/auth/key?scopes=${scopes}`)).json().apiKey as string
     })

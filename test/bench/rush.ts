@@ -20,14 +20,14 @@ export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }
 /** A smaller one, for every run. */
 export const SMALL_RUSH: Rush = { bookings: 15, callMs: 1000 }
 
-/** Maximum seconds until the last response, and for a day of the big rush in one request. */
+/** Limits in seconds: until the last of many responses, and for all bookings of a day in one request. */
 const ANSWER_S = 26
 const DAY_S = 30
 /** Rows per Send of a day. */
 const ROWS = 50
 const NIGHTS = 3
 
-/** Measures simultaneous bookings, one request each and a day in one request, and that none is acquired twice. */
+/** Measures how long simultaneous bookings take, in separate requests and in one. Counts guests acquired twice. */
 export async function rushBench (clusterUrl: string, name: string, rush: Rush): Promise<BenchResult[]> {
   return [
     ...await onServer(clusterUrl, `${name}_singly`, rush, oneByOne),

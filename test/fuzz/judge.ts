@@ -10,7 +10,7 @@ export interface Answer {
   body: string
 }
 
-/** @returns the violation of a response; undefined when it is correct */
+/** @returns the violation of a response. Undefined when it is correct */
 export type Judge = (request: FuzzedRequest, response: Answer) => string | undefined
 
 /** Internal details that responses must not leak. */

@@ -26,7 +26,7 @@ function faultOf ({ responses }: RawCase, text: string): string | undefined {
   return /Error:|\bat \w+ \(|node_modules/.test(text) ? 'tells of the inside' : undefined
 }
 
-/** All received bytes; undefined when the connection stays open. The client half-closes after sending. */
+/** All received bytes. Undefined when the connection stays open. The client half-closes after sending. */
 function exchange (port: number, bytes: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = ''

@@ -25,7 +25,7 @@ export class CodecError extends Error {
 
 /**
  * Encodes a record as a line of 168 characters, 174 with `id_appartamento`, without line end.
- * @throws CodecError for a field that cannot be written unchanged: nothing is cut, folded or guessed
+ * @throws CodecError for a value that does not fit its field, because values are never truncated or converted
  */
 export function encode (record: RecordSchedina): string {
   if (typeof record !== 'object' || record === null) {
@@ -38,7 +38,7 @@ export function encode (record: RecordSchedina): string {
     line += write(column, value) ?? refuse(column, value)
   }
   if (!pattern.test(line)) {
-    /* c8 ignore next -- the loop does not end by itself: a line that does not fit has a column that does not */
+    /* c8 ignore next -- the loop always throws: a line that does not match has a column that does not match */
     for (const column of columns) if (!isContent(column, line)) refuse(column, record[column.name])
   }
   return line

@@ -34,7 +34,7 @@ export interface Field {
 /** Maximum nights of one schedina; a longer stay needs another one afterwards (guide p. 7). */
 export const MAX_DECLARED_NIGHTS = 30
 
-/** Keeps the literal types of a kind. */
+/** Lets TypeScript infer the literal types of a kind. */
 const kind = <const Of extends Kind>(of: Of): Of => of
 
 const wholeNumber = (min: number, max: number) => `deve essere un numero intero da ${min} a ${max}`

@@ -126,7 +126,7 @@ async function readFacts (tx: Transaction, id: number) {
   return { attempts, deliveryEnds, decidedAcquired, proven, concerned, concernedRows }
 }
 
-/** Until when the service may still process an attempt that may have reached it; null if there is none. */
+/** Until when the service may still process an attempt that may have reached it. Null if there is none. */
 async function readDeliveryEnd (
   tx: Transaction, id: number, attempts: InvioDetail['tentativi']
 ): Promise<Date | null> {
@@ -197,7 +197,7 @@ interface DecisionFacts extends HistoryFacts {
 
 const MINUTE_MS = 60_000
 
-/** The reason why a decision is not possible, in Italian; undefined when it is possible. */
+/** The reason why a decision is not possible, in Italian. Undefined when it is possible. */
 function findObstacle (
   decisione: DecisionName,
   { attempts, proven, decidedAcquired, concernedRows, deliveryEnds, data_arrivo, isCancelled, ...at }: DecisionFacts

@@ -6,7 +6,7 @@ import { ConfigError } from '#src/config/data-folder.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** Whether the ledger was written with these keys; undefined when no server has recorded its key yet. */
+/** Whether the ledger was written with these keys. Undefined when no server has recorded its key yet. */
 export async function isLedgersKey (db: Executor, keys: Keys): Promise<boolean | undefined> {
   const [record] = await db.select().from(records)
   return record && fingerprintOf(keys).equals(record.impronta)

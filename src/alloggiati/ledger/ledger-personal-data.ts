@@ -19,7 +19,7 @@ const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legg
 const WITHOUT =
   'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
 const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
-/** Label of submissions that never reached the police, as far as we know. */
+/** Label of submissions that, by all we know, never reached the police. */
 const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`
 const SENT = 'Dati trasmessi alla Polizia'
 /** Labels of the other records, by state of their submission. */

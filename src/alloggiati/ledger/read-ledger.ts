@@ -163,7 +163,7 @@ export async function readWaiting (db: Executor, references: readonly string[]):
 /** Maximum number of trailing characters shown of a document number. */
 const SHOWN = 3
 
-/** The masked guest of a line; null if the line is not a record. */
+/** The masked guest of a line. Null if the line is not a record. */
 export function maskLine (line: string): Mascherata | null {
   const decoded = decode(line)
   if (!('record' in decoded)) return null

@@ -32,7 +32,7 @@ export interface Submission {
   /** For each row, the caller's index of the guest, if it is not the index in the list. */
   indices?: readonly number[]
   id_appartamento: number | undefined
-  /** The booking of all rows; null if there are several bookings, or none. */
+  /** The booking of all rows. Null if there are several bookings, or none. */
   prenotazione_id: number | null
   /** For each row its booking, if there are several. */
   bookings?: readonly number[]
@@ -216,7 +216,7 @@ interface Confirmed { rows: ReadonlySet<number>, references: string[] }
 
 /**
  * @param waiting the retry times of obstacles that wait for a retry, by reference
- * @returns the obstacles that a confirmation lifts; undefined when there is no obstacle
+ * @returns the obstacles that a confirmation lifts. Undefined when there is no obstacle
  * @throws SchedineGiaInviate, SchedineInCorso, OspitiOltreLaPrenotazione
  */
 function confirmedOf (

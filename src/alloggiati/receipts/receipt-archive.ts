@@ -177,7 +177,7 @@ async function readLastLooks (db: Executor, account: string, from: Day): Promise
   return new Map(found.map(({ day, at }) => [day, Date.parse(at)]))
 }
 
-/** The totals of a receipt: schedine and sum of nights; null if unreadable. */
+/** The totals of a receipt: schedine and sum of nights. Null if unreadable. */
 interface ReceiptTotals { schedine: number | null, notti: number | null }
 
 /* The two lines of a real receipt: it only counts, and holds no names. */

@@ -201,7 +201,7 @@ function endedState (state: Stato | undefined, day: Day, tables: Tables): false 
   return { ...values, ...today, consiglio: today.consiglio || ': indicare lo stato di oggi' }
 }
 
-/** Values for the message about a place no longer in force on `day`; false if it was in force. */
+/** Values for the message about a place no longer in force on `day`. False if it was in force. */
 function ended (
   luogo: { descrizione: string; cessato_il: string | null; provincia?: string } | undefined,
   day: string

@@ -14,7 +14,7 @@ export interface Validation {
   valid: boolean
   errors: Segnalazione[]
   warnings: Segnalazione[]
-  /** The data to send; null if there are errors. */
+  /** The data to send. Null if there are errors. */
   accepted: AcceptedList | null
 }
 

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { GUEST_TYPES } from '#schemas/guest-types.ts'
 import type { Stato, TablesData } from './types.ts'
 
-/** The states of the snapshot: the only source of their ISO codes and alternative names, which the service lacks. */
+/** The states of the snapshot, with ISO codes and alternative names, which the service does not provide. */
 export function bundledStates (): Stato[] {
   return readRows('stati').map(([codice = '', descrizione = '', cessato, iso2, iso3, others]) => ({
     codice,

@@ -24,7 +24,7 @@ class ForbiddenReceiver extends Error {
 }
 
 export interface Receivers {
-  /** The fault of a URL in Italian, as far as it can be checked without DNS; undefined: none. */
+  /** The fault of a URL in Italian, checked without DNS. Undefined if there is none. */
   faultOf (url: string): string | undefined
   /**
    * Resolves a receiver, and checks that all its IP addresses are allowed. The connection must go to one of these,

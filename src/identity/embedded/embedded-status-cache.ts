@@ -32,7 +32,7 @@ export class EmbeddedStatusCache {
       .prepare('identity_key')
   }
 
-  /** The cached status of a session; undefined when it must be read. */
+  /** The cached status of a session. Undefined when it must be read. */
   cached (sessionId: string): SessionStatus | undefined {
     return unlessEnded(this.#sessions.get(sessionId))
   }

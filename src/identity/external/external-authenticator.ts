@@ -142,7 +142,7 @@ function methodsOf (amr: unknown): AuthenticationMethod[] {
   ))
 }
 
-/** The caller's own bearer token; undefined when the caller used another credential. */
+/** The caller's own bearer token. Undefined when the caller used another credential. */
 export function bearerTokenOf ({ sessionId }: Principal, { principal, headers }: FastifyRequest): string | undefined {
   return sessionId !== undefined && principal?.sessionId === sessionId
     ? headers.authorization?.replace(/^Bearer /i, '')

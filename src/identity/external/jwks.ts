@@ -48,7 +48,7 @@ export function createJwks ({
 
   return {
     /**
-     * The key with this id; undefined when the provider does not publish it or cannot be reached.
+     * The key with this id. Undefined when the provider does not publish it or cannot be reached.
      * @throws ProviderNonRaggiungibile when no key set is cached and the provider does not respond; no other error
      */
     async key (kid: string): Promise<VerificationKey | undefined> {

@@ -43,7 +43,7 @@ export class SeenSessions {
       .where(inArray(table.id, [sql.placeholder('session'), sql.placeholder('user')])).prepare('seen_session')
   }
 
-  /** The cached record of a session; undefined when it must be read. */
+  /** The cached record of a session. Undefined when it must be read. */
   cached (sessionId: string): SeenSession | undefined {
     return this.#cache.get(sessionId)
   }

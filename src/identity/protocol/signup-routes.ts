@@ -86,7 +86,7 @@ async function repeatSignUp (
   await sendOnRecord(tx, request, changed, 'signup', { ...target, password_hash: chosen.password_hash })
 }
 
-/** Creates an account and mails a confirmation; undefined when another request has created it first. */
+/** Creates an account and mails a confirmation. Undefined when another request has created it first. */
 export async function signUp (
   tx: Transaction, request: FastifyRequest, account: NewAccount, kind: 'signup' | 'magiclink', target: LinkTarget
 ): Promise<User | undefined> {

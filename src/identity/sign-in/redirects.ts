@@ -38,7 +38,7 @@ export function allowedRedirect (
   return (isService || isListed || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
 }
 
-/** A path fully decoded, as some servers decode it more than once; undefined when parsers may differ. */
+/** A path fully decoded, as some servers decode it more than once. Undefined when parsers may differ. */
 function decodedPath (path: string): string | undefined {
   try {
     for (let times = 0; times <= MOST_DECODINGS && !AMBIGUOUS.test(path); times++) {

@@ -40,7 +40,7 @@ interface Expanded {
   text: string
   /** The template position that produced the character at `offset`. */
   placeOf (offset: number): Place
-  /** Variables that the template uses and the data lack. */
+  /** Variables of the template that have no value in the data. */
   missing: string[]
 }
 

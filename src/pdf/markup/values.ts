@@ -1,4 +1,4 @@
-/** Parses an attribute or style value; undefined when it is invalid. */
+/** Parses an attribute or style value. Undefined when it is invalid. */
 export type Reader<T> = (text: string) => T | undefined
 
 /** Points per unit. A CSS pixel is 1/96 of an inch. */

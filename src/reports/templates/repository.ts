@@ -11,7 +11,7 @@ export interface StoredTemplate {
   nome: string
   template: string
   esempio: Record<string, unknown> | null
-  /** The variables that it uses; null when not yet determined, for a template of the product. */
+  /** The variables that it uses. Null when not yet determined, for a template of the product. */
   variabili: string[] | null
   predefinito: boolean
   versione: number
@@ -119,7 +119,7 @@ function present (id: string) {
   return and(eq(templates.id, id), isNull(templates.deleted_at))
 }
 
-/** The current version, locked; undefined when the template does not exist. */
+/** The current version, locked. Undefined when the template does not exist. */
 async function lock (tx: Transaction, id: string): Promise<number | undefined> {
   const [row] = await tx.select({ versione, deleted_at: templates.deleted_at }).from(templates)
     .where(eq(templates.id, id)).for('update')

@@ -156,7 +156,7 @@ export const LAYOUTS: readonly Layout[] = TABLE.map((row) => ({
   }
 }))
 
-/** The layout that matches number, length and prefix of the lines; undefined when there is none. */
+/** The layout that matches number, length and prefix of the lines. Undefined when there is none. */
 export function layoutOf (lines: readonly string[]): Layout | undefined {
   return LAYOUTS.find((layout) =>
     layout.lines === lines.length &&

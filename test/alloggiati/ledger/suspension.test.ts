@@ -28,7 +28,7 @@ async function anew () {
 }
 
 t.test(
-  'while sending is suspended a request is a 422 INVII_SOSPESI without a call, and its guests stay free',
+  'a request while sending is suspended returns 422 INVII_SOSPESI, calls no service and reserves no guest',
   async (t) => {
     const { police, server, admin, who } = await anew()
     const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
@@ -65,7 +65,7 @@ t.test('a decision to send again is refused while sending is suspended', async (
 })
 
 t.test(
-  'a submission that is ready when sending is suspended stays ready, and is sent after it is resumed',
+  'a submission that is ready when sending is suspended stays ready, and is sent after sending is resumed',
   async (t) => {
     const { police, server, admin, decide } = await anew()
     const id = await unknown(police, server)
@@ -86,7 +86,7 @@ t.test(
   }
 )
 
-t.test('a database older than its history sends nothing until an administrator resumes', async (t) => {
+t.test('a database restored from an older backup sends nothing until an administrator resumes sending', async (t) => {
   const police = await standIn(t)
   const DATA_DIR = temporaryFolder(t)
   const first = await production(t, police, { DATA_DIR })
@@ -115,7 +115,7 @@ t.test('a database older than its history sends nothing until an administrator r
   t.match(await hold(restarted), { sospeso: false }, 'the resumed database is accepted from now on')
 })
 
-t.test('an older database is reported, also when a person had suspended sending', async (t) => {
+t.test('a restored older database is reported even if a person had suspended sending before', async (t) => {
   const { db, dataDir, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1)])
   await carryOut(await worker(), id, true)
@@ -242,7 +242,7 @@ t.test('the account is shown without its secrets, and is not exclusive until an 
   }
 })
 
-/** The URL of a copy of the database, which must not be in use. */
+/** Copies a database without open connections. Returns the URL of the copy. */
 async function copyOf (t: Test, url: string): Promise<string> {
   const { url: copy } = await testDatabase(t)
   const [source, target] = [url, copy].map((each) => new URL(each).pathname.slice(1))

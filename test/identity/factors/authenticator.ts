@@ -15,11 +15,11 @@ export async function forgetCodes ({ sql }: FastifyInstance): Promise<void> {
 export interface App {
   id: string
   secret: string
-  /** The code that proved the app at its enrolment. */
+  /** The code that verified the app at its enrolment. */
   code: string
 }
 
-/** Enrols an app for the client's signed-in person, and proves it. Then the client is at `aal2`. */
+/** Enrols an app for the client's signed-in person, and verifies it. Then the client is at `aal2`. */
 export async function enrolApp ({ auth }: Client, friendlyName?: string): Promise<App> {
   const { data, error } = await auth.mfa.enroll({ factorType: 'totp', friendlyName })
   if (error) throw error
@@ -30,7 +30,7 @@ export async function enrolApp ({ auth }: Client, friendlyName?: string): Promis
   return app
 }
 
-/** Proves an app that was enrolled before. */
+/** Verifies a code of an app that was enrolled before. */
 export async function prove (
   server: Pick<Provider, 'app'>, { auth }: Client, { id, secret }: Pick<App, 'id' | 'secret'>
 ): Promise<void> {

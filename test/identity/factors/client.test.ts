@@ -110,7 +110,7 @@ const auditOf = async (object: string) =>
   (await app.sql<{ action: string }[]>`select action from audit_log where object = ${object} order by id`)
     .map(({ action }) => action)
 
-t.test('a person enrols an app, proves it with its first code, and is at aal2; their other sessions end', async (t) => {
+t.test('a person enrols an app, verifies its first code, and is at aal2; their other sessions end', async (t) => {
   const somebody = await person()
   const [client, elsewhere] = [await signedIn(somebody), await signedIn(somebody)]
   t.same(await levels(client), ['aal1', 'aal1'])

@@ -354,7 +354,7 @@ t.test('the pages that mails link to', async (t) => {
     t.match((await smtp.next()).subject, 'Invitation to Locanda')
   })
 
-  t.test('text from the URL stays text on the page, and is no link', async (t) => {
+  t.test('text from the URL is escaped on the page, and is no link', async (t) => {
     const evil = '"><script>alert(1)</script>'
     const query = new URLSearchParams({ token: evil, type: evil, redirect_to: 'https://evil.example/' })
     const { body, statusCode } = await app.inject(`/auth/conferma?token=${encodeURIComponent(evil)}&type=x`)

@@ -62,7 +62,7 @@ export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Ho
   await identity.waitForListeners()
 }
 
-/** How often a session has been refreshed; undefined when it has ended. */
+/** How often a session has been refreshed. Undefined when it has ended. */
 export async function turns ({ sql }: FastifyInstance, { sessionId }: Holder): Promise<number | undefined> {
   const [row] = await sql<{ refresh_counter: number }[]>`select refresh_counter from sessions where id = ${sessionId}`
   return row?.refresh_counter

@@ -143,7 +143,7 @@ const UNRECEIPTED: readonly State[] = UNRECEIPTED_STATES
 const KNOWN_ACQUIRED: readonly State[] = [...UNRECEIPTED_STATES, 'ricevuto']
 
 interface Conclusion {
-  /** The proven outcome of all unknown attempts of the day; undefined if there are none. */
+  /** The proven outcome of all unknown attempts of the day. Undefined if there are none. */
   unknownsAre?: FinalAttemptOutcome
   /** The receipt does not count the attempts that persons decided to be acquired. */
   deniesDecisions?: boolean

@@ -38,7 +38,7 @@ export function placeAroundMidnight (
   return placed
 }
 
-/** The other day of a straddling call; undefined if the call cannot count on `day`. */
+/** The other day of a straddling call. Undefined if the call cannot count on `day`. */
 function otherDay ({ giorno_da, giorno_a }: Straddler, day: Day): Day | undefined {
   return day === giorno_da ? giorno_a : day === giorno_a ? giorno_da : undefined
 }
@@ -77,7 +77,7 @@ export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDa
   }
 }
 
-/** The receipt's counts minus the calls acquired on that day alone; undefined if the receipt proves nothing. */
+/** The receipt's counts minus the calls acquired on that day alone. Undefined if the receipt proves nothing. */
 function restOf ({ day, attempts, fetches }: AccountDay): Counts | undefined {
   const receipt = readFetches(day, fetches)
   const isUncertain = attempts.some(({ esito, isDecided }) => esito === '?' || isDecided)

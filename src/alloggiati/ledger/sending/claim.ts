@@ -37,7 +37,7 @@ const CLOCK_MS = 1000
 const LOOK_MS = 50
 
 /**
- * Claims a submission that is `pronto`. An account may have many claimed submissions, because the flight is taken
+ * Claims a submission that is `pronto`. An account may have many claimed submissions, because the send slot is taken
  * later. If a booking changed meanwhile, the submission is given up: its rows are outdated.
  * @returns undefined when the claim succeeded
  */

@@ -147,7 +147,7 @@ function sendCallOf (rows: readonly Row[], id_appartamento: number | null): Send
 
 /**
  * Logs in, makes the test call for a claimed submission, and excludes refused rows.
- * @returns the rows to send, or why none can be sent; undefined when the submission has ended, or belongs to another
+ * @returns the rows to send, or why none can be sent. Undefined when the submission has ended, or belongs to another
  * worker
  */
 async function testClaimed (

@@ -108,7 +108,7 @@ function allRows (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
 /** The lines of one call. Lines of 174 characters include the apartment. */
 export interface SendCall { lines: readonly string[], id_appartamento: number | undefined }
 
-/** The verdict of a test call, and its token; null if there was no call. */
+/** The verdict of a test call, and its token. Null if there was no call. */
 interface TestCall { token: string | null, verdict: Verdict }
 
 interface TestCallOptions {

@@ -204,7 +204,7 @@ const STATES_AFTER: Partial<Record<State, (facts: VerdictFacts) => State[]>> = {
 }
 
 /**
- * The states that a submission passes through after a verdict, in order; empty when it stays. They depend on all
+ * The states that a submission passes through after a verdict, in order. Empty when it stays. They depend on all
  * attempts, because a final state must be true of every attempt.
  */
 export function nextStates (facts: VerdictFacts): State[] {

@@ -22,7 +22,7 @@ import { linesOf, type StayLine } from './stay-lines.ts'
 /** A booking of the day, and the guests that can be sent: null unless it is `pronta`. */
 export interface DayBooking extends PrenotazioneDellaGiornata {
   nights: number
-  /** The place in the booking of each guest; undefined if the line has all. */
+  /** The place in the booking of each guest. Undefined if the line has all. */
   places?: readonly number[]
   /** Includes the version of the booking that the guests were read from. */
   ready: AcceptedList & { versione: number, id_appartamento?: number | undefined } | null

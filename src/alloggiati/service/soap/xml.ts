@@ -7,7 +7,7 @@ const MAX_DEPTH = 32
 const MAX_ELEMENTS = 20_000
 
 export interface XmlElement {
-  /** Namespace; empty if there is none. */
+  /** Namespace. Empty if there is none. */
   uri: string
   name: string
   children: XmlElement[]

@@ -52,7 +52,7 @@ export async function requestOptions (
 }
 
 /**
- * The credential that a device created; undefined when the response is invalid or answers another challenge.
+ * The credential that a device created. Undefined when the response is invalid or answers another challenge.
  * @throws AuthError validation_failed when the credential id is too long
  */
 export async function readCreation (
@@ -87,7 +87,7 @@ function readTransports (said: unknown): string[] {
   return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MOST_TRANSPORTS)
 }
 
-/** The device's counter after its proof; undefined when nothing is proven. */
+/** The device's counter after its proof. Undefined when nothing is proven. */
 export async function readProof (
   { id, origins }: RelyingParty,
   answer: Record<string, unknown>,

@@ -15,7 +15,7 @@ const [USUAL, ...OTHERS] = [700, 1000, 500] as const
 /** A zone in an image. `quarters` clockwise turns make the image upright. */
 interface FoundInPicture extends Found { quarters: 0 | 1 | 2 | 3 }
 
-/** Finds the zone of an image in any orientation; undefined when there is none. */
+/** Finds the zone of an image in any orientation. Undefined when there is none. */
 export function readPicture (picture: Gray, network: Network, today: Day): FoundInPicture | undefined {
   let best: FoundInPicture | undefined
   const read = (from: Gray, blocks: readonly Block[], quarters: FoundInPicture['quarters'] = 0) => {

@@ -86,7 +86,7 @@ function candidates ([line, from]: Place, cells: Cell[][]): { code: string, log:
 
 /**
  * Finds the likeliest characters with valid check digits, by dynamic programming over both sums.
- * @returns indices of characters; undefined when there are none
+ * @returns indices of characters. Undefined when there are none
  */
 function provenPath (steps: readonly Step[], cells: Cell[][]): number[] | undefined {
   let scores = new Float64Array(STATES).fill(-Infinity)

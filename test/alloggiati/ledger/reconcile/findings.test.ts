@@ -252,7 +252,7 @@ t.test('a person\'s decision proves nothing about other submissions', async (t) 
       'a person is not asked twice'
     )
   })
-  t.test('the receipt may confirm it', async (t) => {
+  t.test('the receipt may confirm the attempt', async (t) => {
     t.same(outcome(day({ attempts: [decided, attempt(2)], submissions, fetches: twice(4, 12) })), {
       1: 'ricevuto',
       2: '1K acquisito ricevuto'
