@@ -27,7 +27,7 @@ declare module 'fastify' {
      * it.
      */
     addBookingHook<Name extends keyof BookingHooks> (name: Name, hook: BookingHooks[Name]): void
-    /** For the bookings area alone. */
+    /** Only code of the bookings area may use it. */
     bookingHooks: BookingHooksList
   }
 }

@@ -25,7 +25,7 @@ const columns = {
   numero_ospiti: t.numero_ospiti
 }
 
-/** With the time when nights or guests last changed. Saving guests counts as a change, even the same guests. */
+/** Adds the time when nights or guests last changed. Saving the same guests again also counts as a change. */
 const datedColumns = { ...columns, stato: t.stato, schedine_cambiate_il: t.schedine_cambiate_il }
 
 const versionedColumns = { ...columns, stato: t.stato, versione: t.versione }

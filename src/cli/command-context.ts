@@ -33,7 +33,7 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
       if (env.LOCANDA_URL) return baseUrl(env.LOCANDA_URL, 'LOCANDA_URL')
       return (await stored())?.url ?? DEFAULT_URL
     },
-    /** Sends a request to any server with any credentials, which the caller names. */
+    /** Sends a request to a server and with credentials that the caller chooses. */
     async send (base: string, path: string, request: Request = {}): Promise<Answer> {
       // With this setting Node accepts any certificate.
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {

@@ -59,7 +59,7 @@ const integer = (option: string, min: number, max: number) => {
 
 const identifier = (option: string) => integer(option, 1, Id.maximum ?? Infinity)
 
-/** For an option that may be repeated. */
+/** Parses an option that may be repeated. */
 const someOf = (option: string, values: readonly string[]) => (text: string, before: string[] = []): string[] =>
   [...before, oneOf(option, values)(text)]
 

@@ -58,7 +58,7 @@ export async function givenKey (
   return { apiKey, id: own.id, expires_at: own.expires_at }
 }
 
-/** With an e-mail address and a password. */
+/** Signs in with an e-mail address and a password. */
 async function signInHere (context: Context, provider: Provider, given: string | undefined): Promise<SignIn> {
   const { terminal } = context
   const email = (given ?? await ask(terminal, 'E-mail: ')).trim()

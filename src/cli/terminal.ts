@@ -77,7 +77,7 @@ export async function newSecret (terminal: Terminal, variable: string, question:
   return secret
 }
 
-/** Without the line break. */
+/** Reads the first line, without the line break. */
 async function firstLine ({ stdin }: Terminal): Promise<string> {
   const lines = createInterface({ input: stdin })
   const { value = '' } = await lines[Symbol.asyncIterator]().next()

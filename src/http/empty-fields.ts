@@ -15,7 +15,7 @@ interface Schema {
   [UPPER]?: boolean
 }
 
-/** Without characters, or with spaces only. Control characters are no blanks: the schema rejects them. */
+/** Matches a text that is empty, or has only spaces. Control characters are no blanks: the schema rejects them. */
 const BLANK = /^\p{Zs}*$/u
 
 /** Changes an object or list in place. */

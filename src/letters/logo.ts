@@ -15,7 +15,7 @@ export const LOGO_PATH = '/api/v1/struttura/logo'
 const LOGO = 'struttura/logo.'
 /** Maximum pixels of the longer side: more would not be visible in print. */
 const SIDE_MAX = 800
-/** Bytes of a re-encoded logo. */
+/** Maximum bytes of a re-encoded logo. */
 const STORED_MAX = 16 * 1024 * 1024
 
 const UNREADABLE = {
@@ -31,7 +31,7 @@ export async function findLogo (
 }
 
 /**
- * Writes a logo, which the caller then keeps.
+ * Writes the file of a logo. The caller adds its row with `files.keep`.
  * @throws CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
  */
 export async function writeLogo (

@@ -92,7 +92,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
         actor,
         ip,
         action: 'manutenzione',
-        // Without the message, which is free text.
+        // Omits the message, which is free text.
         details: {
           before: before.enabled,
           after: after.enabled,

@@ -36,7 +36,7 @@ const tables = await sql<{ name: string }[]>`
   where relnamespace = 'public'::regnamespace and relkind = 'r'
     and relname not in ('audit_log', 'jobs', 'sessions', 'prenotazioni_per_paese')`
 
-/** Over every row in any order: sorting a table's text takes ten times as long as summing its rows. */
+/** Sums the hashes of all rows, in any order: sorting a table's text takes ten times as long as summing its rows. */
 const SUM = "select count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from"
 
 /** The structure of the database, and a sum over every protected row, in one statement. */
@@ -75,7 +75,7 @@ t.test('no statement leaves the SQL role: each ends as expected, and protected d
   }
 })
 
-t.test('afterwards the server and the console still work', async (t) => {
+t.test('the server and the console still work after the attacks', async (t) => {
   t.equal((await run('select 1')).statusCode, 200)
   t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
   t.match(await app.audit.verify(), { integro: true })
@@ -287,7 +287,7 @@ t.test('only the beginning of a message of millions of characters is shown', asy
   t.ok(response.body.length < 10_000)
 })
 
-t.test('forged questions to the processes are not answered, real ones are', async (t) => {
+t.test('processes ignore malformed `sync` notifications, and answer valid ones', async (t) => {
   const own = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
   const answered: string[] = []
   const last = Promise.withResolvers<void>()
@@ -360,7 +360,7 @@ t.test('a value of every built-in type becomes JSON from which PostgreSQL restor
   }
 })
 
-t.test('names become distinct, and the first of each keeps its own', async () => {
+t.test('column names become distinct, and the first column with a name keeps it', async () => {
   const name = fc.constantFrom('a', 'a_2', 'a_3', 'b', '__proto__')
   fc.assert(fc.property(fc.array(name), (names) => {
     const distinct = distinctNames(names)
@@ -426,7 +426,7 @@ t.test('a statement whose answer is too large is rolled back', async (t) => {
   t.equal((await run('select generate_series(1, 10000)')).json().rowCount, 10_000, 'ten thousand rows are not too many')
 })
 
-t.test('a statement is cancelled after ten seconds, even if it catches that; a third at once is a 503', async (t) => {
+t.test('a statement is cancelled after 10 seconds even if it catches that; a third parallel one is a 503', async (t) => {
   const stubborn = `do $$ begin loop
     begin perform pg_sleep(60); exception when query_canceled then null; end; end loop; end $$`
   const both = Promise.all([run('select pg_sleep(60)'), run(stubborn)])

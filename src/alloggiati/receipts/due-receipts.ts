@@ -7,7 +7,7 @@ import { FAILURES_IN_A_ROW, lastFetches, RECEIPT_WINDOW_DAYS, unprovenDays } fro
 
 /** The server asks for the receipt of a day from this minute (Rome) of the next day. */
 const DUE_MINUTE = 15
-/** The server waits this long before it repeats a fetch that failed or errors no receipt. */
+/** The server waits this long before it repeats a fetch that failed or returned no receipt. */
 const RETRY_MS = 10 * 60_000
 /** The server waits this long before it retries refused credentials, because retries may lock the account. */
 const REFUSED_RETRY_MS = 15 * 60_000

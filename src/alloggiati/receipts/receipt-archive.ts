@@ -33,7 +33,7 @@ interface Archive {
   closing?: AbortSignal
 }
 
-/** With the failures of this process. */
+/** An archive with the due receipts, including the failed downloads of this process. */
 interface Watched extends Archive { due: DueReceipts }
 
 /**

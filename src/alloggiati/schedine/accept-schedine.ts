@@ -12,7 +12,7 @@ import type { Tables } from '../tables/code-tables.ts'
 export interface SchedineContext {
   /** Null without credentials: then nothing can be sent. */
   ledger: LedgerContext | null
-  /** For the comparison of guests with what was sent. */
+  /** Keys that fingerprint guests, to compare them with sent ones. */
   keys: Keys
   mode: LedgerContext['mode']
   clock: Clock

@@ -20,7 +20,7 @@ export interface Site {
   /** The loopback address, or the path of the socket's folder up to the colon: its name ends with `,:5432`. */
   host: string
   port: number
-  /** For the loopback address. */
+  /** Needed only at the loopback address. */
   password: string | undefined
   settings: Readonly<Record<string, string>>
   log: Log

@@ -98,7 +98,7 @@ export class ExternalDirectory implements Directory {
       const { status, body, total } = await this.#asService('GET', path)
       const users = status === 200 ? readUsers(body) : undefined
       if (users === undefined) throw new ProviderNonRaggiungibile()
-      // By id, because a new user at the head of the list moves others to the next page.
+      // Collected by id, because a new user at the head of the list moves others to the next page.
       for (const user of users) found.set(user.id, user)
       if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
         yield [...found.values()]

@@ -23,7 +23,7 @@ const CODES = 1_000_000
  * person out.
  */
 const MAX_ATTEMPTS = 5
-/** With how many tokens of one address a code is compared: several users may request the same new address. */
+/** A code is compared with at most so many tokens of an address. Several users may request the same new address. */
 const CANDIDATES = 5
 const LIFETIME = sql`now() + interval '24 hours'`
 const notExpired = gt(t.expires_at, sql`now()`)

@@ -19,7 +19,7 @@ export interface RefreshToken {
  */
 export const PROOF_STEP = 4096
 
-/** For this long after a refresh, older tokens count as those of a client that lost answers, ms. */
+/** Milliseconds after a refresh in which an older token counts as one of a client that lost the response. */
 export const REUSE_INTERVAL_MS = 10_000
 /** How many doubtful repeats a session may have in a day. Two holders of the same token need one at each turn. */
 const DOUBTFUL_A_DAY = 3

@@ -44,7 +44,7 @@ export async function differingDays (
 function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckAnswer['discordanze'] {
   const acquired = around.filter(({ esito }) => esito === 'K')
   const straddlers = acquired.filter(isStraddler)
-  // For the others a reply or a person has settled the day.
+  // A reply or a person has settled the day of the other attempts.
   const single = acquired.filter((one) => !isStraddler(one))
   const ofDay = (day: Day) => sum(single.filter(({ giorno_da }) => giorno_da === day))
   const isUncertain = ({ giorno, incerto }: ReceiptDay) => incerto || around.some(({ esito, isDecided, ...one }) =>
