@@ -47,7 +47,7 @@ export function readEnvironment (environ: Environ): Config {
   }
 }
 
-/** Reports a key file that this user cannot read as unreadable, not as missing: the operator might make a new one. */
+/** Fails when the key file is missing or unreadable. The texts differ, so that no one replaces an unreadable key. */
 function requireKeyFile (path: string): void {
   try {
     accessSync(path, constants.R_OK)
@@ -100,7 +100,7 @@ function reasonOf (err: unknown): string | undefined {
   return problem === undefined ? undefined : `DATABASE_URL: ${problem}`
 }
 
-/** Registers a function that interrupts the work, once there is something to clean up; returns the deregistration. */
+/** Registers a function that interrupts the work and cleans up. Returns a function that unregisters it. */
 type OnInterrupt = (leave: () => void) => () => void
 
 /**

@@ -53,7 +53,7 @@ export async function standIn (t: Test): Promise<StandIn> {
   return police
 }
 
-/** A stand-in that runs until it is stopped. Sends with a good answer are acquired. */
+/** A stand-in that runs until it is stopped. Sends that it confirms are acquired. */
 export async function openStandIn (memory: Oracle): Promise<StandIn> {
   const sockets = new Set<Socket>()
   const server = createServer((socket) => {

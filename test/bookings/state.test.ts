@@ -49,7 +49,7 @@ const summary = async (server: TestApp) => {
 }
 const due = { check_in: yesterday }
 
-/** A guarantee: what a server shows of one confirmed booking and another in the state. */
+/** Checks how a server shows a confirmed booking (`kept`) and one in the state (`other`). */
 type Guarantee = (t: Test, server: TestApp, ids: { kept: number, other: number }, stato: BookingState) => Promise<void>
 
 const GUARANTEES: Record<string, Guarantee> = {
@@ -142,7 +142,7 @@ const GUARANTEES: Record<string, Guarantee> = {
 }
 
 for (const stato of ['annullata', 'non_presentato'] as const) {
-  t.test(`a booking that is ${stato} is due to nobody, frees its days and keeps its history`, async (t) => {
+  t.test(`a booking that is ${stato} needs no schedine, frees its days and keeps its history`, async (t) => {
     for (const [title, guarantee] of Object.entries(GUARANTEES)) {
       await t.test(title, async (t) => {
         const server = await emptied(shared)
@@ -163,7 +163,7 @@ t.test('a booking whose guests were sent can be cancelled, and the ledger keeps 
   t.match(await get(server, `/api/v1/invii?prenotazione_id=${id}`), { data: [{ ricevuta, stato: 'acquisito' }] })
   t.match((await send(server, id)).json(), { status: 409, codice: 'PRENOTAZIONE_NON_CONFERMATA' })
   t.same(await missing(server), [])
-  // The guests of the cancelled booking return with a new one: they are with the police already.
+  // The police already have the guests of the cancelled booking, who return with a new booking.
   const again = await booked(server, 1)
   t.same(await day(server, { prova: true }), [[again, 'gia_inviata']])
   t.match((await send(server, again)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })

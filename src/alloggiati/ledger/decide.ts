@@ -187,7 +187,7 @@ export async function recordCorrection (
 
 interface DecisionFacts extends HistoryFacts {
   data_arrivo: Day
-  /** A booking of the submission is not confirmed: its guests are due to nobody. */
+  /** A booking of the submission is not confirmed: its guests need no schedine. */
   isCancelled: boolean
   now: Date
   today: Day

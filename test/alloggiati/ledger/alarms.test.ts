@@ -199,7 +199,7 @@ t.test('the evening summary lists open tasks once a day, and is omitted when the
   t.notMatch(w.mails[0]!.text, /Ada/)
 })
 
-t.test('guests of a live submission are called unsent by no mail', async (t) => {
+t.test('no mail reports guests of a live submission as not sent', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
   const whole = await booking(w, '2026-11-20', '2026-11-23', 2)
   const part = await booking(w, '2026-11-20', '2026-11-23', 4)

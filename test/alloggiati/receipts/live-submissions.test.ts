@@ -34,7 +34,7 @@ const REFUSED_LOGIN = response(envelope(
   '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
   '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes></result></GenerateTokenResponse>'))
 
-/** Moves the clock, days after the sending, in Rome. */
+/** Moves the clock to an Italian time, days after the Send. */
 const at = (days: number, hour: number, minute = 0) => {
   clock.set(instantInRome(addDays(sending, days), hour, minute).toISOString())
 }
@@ -76,9 +76,9 @@ interface Case {
   police?: (police: StandIn) => unknown
   /** How it behaves at the Send. */
   sending?: Behaviour
-  /** The reason; none: a receipt covers the booking. */
+  /** The expected reason. Undefined when a receipt covers the booking. */
   motivo?: string
-  /** The calls of `Ricevuta` by two requests, 1 unless said. */
+  /** The calls of `Ricevuta` by two requests, 1 by default. */
   asked?: number
 }
 
@@ -130,7 +130,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 for (const [name, { time, police: misbehave = ricevuta(PDF), sending: reply, motivo, asked = 1 }] of
   Object.entries(CASES)) {
-  t.test(`a sent booking without its receipt is never called unsent, ${name}`, async (t) => {
+  t.test(`a sent booking without its receipt is never reported as not sent, ${name}`, async (t) => {
     const id = await booked(1, 0)
     if (reply) police.on.Send = reply
     await send(id, 1)
@@ -146,7 +146,7 @@ for (const [name, { time, police: misbehave = ricevuta(PDF), sending: reply, mot
         }
     for (const request of ['first', 'second']) t.match(await verified(), wanted, request)
     t.equal(police.callsOf('Ricevuta').length, asked, 'the service is not asked again by the second request')
-    t.ok(police.callsOf('GenerateToken').length <= 1, 'nor with a second login')
+    t.ok(police.callsOf('GenerateToken').length <= 1, 'the second request does not log in again')
     t.same(await dayState(), [reply ? 'sconosciuta' : 'gia_inviata'])
     if (name === 'when the service is down') await police.start()
   })
@@ -167,7 +167,7 @@ t.test('guests who were not sent stay missing beside those who were', async (t) 
   })
 })
 
-t.test('a failed fetch is repeated after 10 minutes, and refused credentials after 15 or a good check', async (t) => {
+t.test('a failed fetch is repeated after 10 minutes, rejected credentials after 15 or a passed check', async (t) => {
   await booked()
   police.on.Ricevuta = RESET
   const asks = async (hour: number, minute: number) => {
@@ -205,7 +205,7 @@ t.test('a request returns while the service does not reply, and the fetch contin
   t.equal(police.callsOf('Ricevuta').length, 1)
 })
 
-t.test('a shutdown breaks off the fetch', async (t) => {
+t.test('a shutdown aborts the fetch', async (t) => {
   const other = await build(t, { ...productionEnviron(police), DATABASE_URL: server.url }, undefined, { clock })
   await booked()
   at(1, 9)
@@ -217,7 +217,7 @@ t.test('a shutdown breaks off the fetch', async (t) => {
   t.same(other.logs.filter(({ level }) => Number(level) >= 50), [])
 })
 
-t.test('the hourly job fetches what is due, and not the days without a submission', async (t) => {
+t.test('the hourly job fetches due receipts, but none for days without a submission', async (t) => {
   await booked()
   police.on.Ricevuta = PDF
   at(1, 0, 14)

@@ -5,7 +5,7 @@ import { family, foreigner, member, single, soggiorno } from './samples.ts'
 export interface Example {
   ospiti: readonly Schedina[]
   stay?: Record<string, unknown>
-  /** The guest that the remark is about; the first one unless said. */
+  /** The guest that the remark is about; the first one by default. */
   ospite?: number
 }
 

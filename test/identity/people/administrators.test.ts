@@ -25,7 +25,7 @@ async function installation () {
   }
 }
 
-/** Signs in with a password. Returns the status, and who that is. */
+/** Signs in with a password. Returns the status, the user, and whether the user is an administrator. */
 async function enter (app: FastifyInstance, email: string, password: string) {
   const response = await app.inject({
     method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password }
@@ -229,7 +229,7 @@ t.test('the last administrator', async (t) => {
   })
 })
 
-t.test('one of two administrators who are removed at the same moment, on two servers, stays', async (t) => {
+t.test('when two servers remove the last two administrators at once, one of the two stays', async (t) => {
   const service = await token({ service: true })
   const ways = Object.entries(REMOVALS)
   const removeBoth = async (round: number, first: string, second: string, by: [string, string]) => {

@@ -18,7 +18,7 @@ export function escapeXml (text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
-/** An element by its meaning: prefixes are resolved, blanks between elements are left out, texts are as sent. */
+/** A parsed element: prefixes are resolved, blanks between elements are dropped, and texts are as sent. */
 export interface Node {
   name: string
   text: string
