@@ -80,7 +80,7 @@ async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Pr
   }
 }
 
-/** An error without the code `ENOSPC`: the data disk is another one, and not full (`database/disk.ts`). */
+/** The error for a full backup disk. It has no code `ENOSPC`, which would report the data disk as full. */
 function folderFull (): Error {
   return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
 }

@@ -138,7 +138,7 @@ t.test('a BACKUP_DIR inside DATA_DIR is a warning', async (t) => {
   t.match(await told(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })
 
-/* An installation as `make start` makes it, with the embedded PostgreSQL, and commands beside it. */
+/* Commands beside an installation with the embedded PostgreSQL, as `make start` creates it. */
 
 const PORT = String(await freePort())
 const folder = temporaryFolder(t)

@@ -10,7 +10,7 @@ interface Nights { arrival: Day, departure: Day }
 
 interface Stem { cognome: readonly string[], nome: readonly string[] }
 
-/** Names and their spelling variants; the first one is used at first. */
+/** Names and their spelling variants. A person is first entered with the first one. */
 const STEMS: readonly Stem[] = [
   { cognome: ['NICCOLÒ', "NICCOLO'", 'Niccolo’', 'NICCOLO'], nome: ['MARCO', 'Marco'] },
   { cognome: ["D'ANGELO", 'DANGELO', 'D ANGELO', 'd’Angelo'], nome: ['SARA'] },

@@ -106,7 +106,7 @@ export function forgedTokens (shop: Workshop, master: Buffer): Record<string, st
     'an expired machine': machine({ claims: { exp: now - 1 } }),
     'a machine without expiry': machine({ claims: { exp: undefined } }),
 
-    // For whom, and from whom.
+    // The audience and the issuer.
     'for somebody else': person({ claims: { aud: 'anon' } }),
     'for nobody': person({ claims: { aud: undefined } }),
     'for an object': person({ claims: { aud: { authenticated: true } } }),

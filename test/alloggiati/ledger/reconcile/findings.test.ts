@@ -130,7 +130,7 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
     submissions: [submission(1), submission(2), submission(3, 'parziale')],
     fetches: [fetched('07:00', 5, 13)]
   })
-  t.test('it proves them when the account is used by this server only', async (t) => {
+  t.test('the receipt proves them when only this server uses the account', async (t) => {
     t.same(outcome(input), { 1: '1K acquisito ricevuto', 2: '1K acquisito ricevuto' },
       'a partly acquired submission stays partial')
     t.same(deriveFindings(input).findings[1]!.proofs, [{ numero: 1, esito: 'K', schedine: 1, notti: 1 }])
@@ -140,7 +140,7 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
     t.same(outcome(shared), { 1: 'da_verificare', 2: 'da_verificare' })
     t.match(notes(shared)[1], /^Suggerimento: acquisito/)
   })
-  t.test('it stops a submission that a person wanted to send again', async (t) => {
+  t.test('the receipt stops a submission that a person wanted to send again', async (t) => {
     for (const stato of ['pronto', 'preso'] as const) {
       t.same(
         outcome({ ...input, submissions: [submission(1, stato), submission(2), submission(3, 'ricevuto')] })[1],
@@ -148,7 +148,7 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
       )
     }
   })
-  t.test('it raises an alarm about a possible duplicate', async (t) => {
+  t.test('the receipt raises an alarm about a possible duplicate', async (t) => {
     const findingFor = (first: DaySubmission) =>
       deriveFindings({ ...input, submissions: [first, submission(2), submission(3)] }).findings[0]
     const sentTwice = (otherOutcome: AttemptOutcome) => ({ tentativo: 2, otherOutcomes: [otherOutcome] })

@@ -17,7 +17,7 @@ t.test('GenerateToken', async (t) => {
   const clock = clockAt('2026-11-21T12:13:47.154Z')
   const { call } = await sandbox(t, db, clock)
 
-  t.test('gives a token for an hour, in Rome\'s time with its offset, winter and summer', async (t) => {
+  t.test('returns a token for an hour, with the offset of Italian time in winter and summer', async (t) => {
     const { status, text } = await call('GenerateToken', login())
     t.equal(status, 200)
     t.equal(first(text, 'issued'), '2026-11-21T13:13:47.1540000+01:00')
@@ -33,7 +33,7 @@ t.test('GenerateToken', async (t) => {
   })
 
   for (const wrong of ['utente', 'password', 'wskey']) {
-    t.test(`a wrong ${wrong} gives no token, but a code`, async (t) => {
+    t.test(`a wrong ${wrong} returns an error code and no token`, async (t) => {
       const { status, text } = await call('GenerateToken', login({ ...ACCOUNT, [wrong]: 'sbagliato' }))
       t.equal(status, 200)
       t.notMatch(text, 'GenerateTokenResult')
@@ -87,14 +87,14 @@ t.test('Test and Send', async (t) => {
     t.same(await acquired(db, 'RM000002'), [])
   })
 
-  t.test('a table that does not exist fails as a call', async (t) => {
+  t.test('a call fails without a table, or for an unknown one', async (t) => {
     for (const tipo of ['', '<a:tipo>Comuni</a:tipo>']) {
       const { text } = await call('Tabella', prefix + tipo)
       t.match(outcomes(text), [/^false \d+ ERRORE_PARAMETRO_ERRATO/])
     }
   })
 
-  t.test('an empty list, and a list that is no list, fail as a call', async (t) => {
+  t.test('a call fails without a list, or with an empty one', async (t) => {
     for (const rows of ['', '<a:ElencoSchedine/>']) {
       const { status, text } = await call('Send', prefix + rows)
       t.equal(status, 200)
@@ -122,7 +122,7 @@ t.test('apartments', async (t) => {
     )
   })
 
-  t.test('a disabled one is permanently deleted, and its number is not reused', async (t) => {
+  t.test('a disabled apartment is permanently deleted, and its number is not reused', async (t) => {
     t.same(outcomes((await call('GestioneAppartamenti_DisabilitaAppartamento', prefix + withId('3'))).text), [
       'true'
     ])
@@ -307,7 +307,7 @@ t.test('receipts', async (t) => {
   clock.set('2026-11-21T23:01:00Z')
   await send([guest({ arrivo: '22/11/2026', giorni: '07' })])
 
-  t.test('there is none on the day itself, none for a day without schedine, none for the future', async (t) => {
+  t.test('a day has no receipt until it ends, and none when it has no schedine', async (t) => {
     isMissing(t, await receiptOf('2026-11-22T00:00:00'))
     isMissing(t, await receiptOf('2026-11-19T00:00:00'))
     isMissing(t, await receiptOf('2026-12-01T00:00:00'))
@@ -339,7 +339,7 @@ t.test('receipts', async (t) => {
     }
   })
 
-  t.test('it is given for thirty days', async (t) => {
+  t.test('a receipt is available for thirty days', async (t) => {
     clock.set('2026-12-21T10:00:00Z')
     t.same(outcomes(await receiptOf('2026-11-21T00:00:00')), ['true'])
     isMissing(t, await receiptOf('2026-11-20T00:00:00'))
@@ -360,7 +360,7 @@ function isMissing (t: Test, xml: string): void {
   t.same(every(xml, 'PDF'), [])
 }
 
-t.test('the wire', async (t) => {
+t.test('SOAP messages', async (t) => {
   const { db, close } = await testDatabase(t)
   const { post, call, token: getToken } = await sandbox(t, db, clockAt(NOW))
   const [prefix, rows] = [session(await getToken()), list([guest()])]
