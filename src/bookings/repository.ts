@@ -26,10 +26,12 @@ const versionedColumns = { ...bookingColumns, versione: t.versione }
 export type BookingRepository = ReturnType<typeof bookingRepository>
 
 export function bookingRepository (
-  { db, audit, bookingHooks, eraseResponses }: Pick<FastifyInstance, 'db' | 'audit' | 'bookingHooks' | 'eraseResponses'>
+  { db, sql: driver, audit, bookingHooks, eraseResponses }:
+  Pick<FastifyInstance, 'db' | 'sql' | 'audit' | 'bookingHooks' | 'eraseResponses'>
 ) {
-  const detail = db.select({ json: asJson(detailColumns), versione: t.versione }).from(t)
-    .where(eq(t.id, sql.placeholder('id'))).prepare('booking_detail')
+  // The driver runs this statement without Drizzle, which takes a tenth of the request's processor time.
+  const detail = db.select({ json: asJson(detailColumns).as('json'), versione: t.versione }).from(t)
+    .where(eq(t.id, sql.placeholder('id'))).toSQL().sql
 
   async function remove (tx: Transaction, ids: readonly number[]): Promise<void> {
     for (const hook of bookingHooks.beforeDelete) await hook(tx, ids)
@@ -42,7 +44,7 @@ export function bookingRepository (
   return {
     /** A booking with its guests, as JSON written by PostgreSQL. @throws PrenotazioneNonTrovata */
     async find (id: number): Promise<{ json: string, versione: number }> {
-      const [found] = await detail.execute({ id })
+      const [found] = await driver.unsafe<{ json: string, versione: number }[]>(detail, [id], { prepare: true })
       if (!found) throw new PrenotazioneNonTrovata()
       return found
     },
