@@ -2,7 +2,7 @@ import { Type } from '@sinclair/typebox'
 import { Closed, Instant } from './common.ts'
 
 /** The response that sets the cookies of the administrators' pages. */
-export const CookieAnswer = Closed({
+export const CookieResponse = Closed({
   success: Type.Boolean(),
   message: Type.String(),
   expires_at: Type.String({ ...Instant, description: 'Fine dell’accesso, anche se usato di continuo' }),

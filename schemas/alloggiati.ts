@@ -27,7 +27,7 @@ export const ValidaBody = Closed({ ospiti: Ospiti, prenotazione: Soggiorno }, {
   examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: STAY_EXAMPLE }]
 })
 
-export const ValidaAnswer = Closed(
+export const ValidaResponse = Closed(
   { valid: Type.Boolean(), errors: Type.Array(Ref(Segnalazione)), warnings: Type.Array(Ref(Segnalazione)) },
   {
     examples: [
@@ -75,7 +75,7 @@ export const FileBody = Closed(
 )
 export type FileBody = Static<typeof FileBody>
 
-export const InvioAnswer = Closed({
+export const InvioResponse = Closed({
   success: Type.Boolean(),
   message: Type.String(),
   /** Our reference of the submission. Empty for a test call, which leaves no trace. */
@@ -96,7 +96,7 @@ export const InvioAnswer = Closed({
     dettagli: { schedine_inviate: 1, metodo: 'Send', prenotazione_id: 1 }
   }]
 })
-export type InvioAnswer = Static<typeof InvioAnswer>
+export type InvioResponse = Static<typeof InvioResponse>
 
 /** The service's result for one guest. */
 export const EsitoSchedina = Closed({
@@ -188,7 +188,7 @@ export const InvioDuplicate = errorWith({
   }]
 })
 
-export const CheckAnswer = Closed(
+export const CheckResponse = Closed(
   { connected: Type.Boolean(), message: Type.String(), endpoint: Type.String() },
   {
     examples: [

@@ -84,7 +84,7 @@ export const ApartmentParams = Closed({
   id: ApartmentId({ description: 'L’id che gli ha dato la Polizia: è nell’elenco', examples: [0] })
 })
 
-export const ApartmentAnswer = (status: 200 | 201) =>
+export const ApartmentResponse = (status: 200 | 201) =>
   Closed(
     { message: Type.String(), status: Type.Integer() },
     {

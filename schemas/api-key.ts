@@ -79,7 +79,7 @@ export const KeyParams = Closed({
 export const KeyQuery = Closed({
   tutte: Type.Optional(Type.Boolean({ description: 'Quelle di tutti: per amministratori' }))
 })
-export const KeyRevokedAnswer = Closed(
+export const KeyRevokedResponse = Closed(
   { message: Type.String(), status: Type.Integer() },
   { examples: [{ message: 'Chiave revocata', status: 200 }] }
 )

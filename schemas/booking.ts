@@ -77,7 +77,7 @@ export const BookingDetail = Closed(
   { $id: 'PrenotazioneConOspiti' }
 )
 export type BookingDetail = Static<typeof BookingDetail>
-export const BookingDetailAnswer = Closed(
+export const BookingDetailResponse = Closed(
   { data: BookingDetail },
   { examples: [{ data: { ...EXAMPLE, ospiti: [GUEST], ...STAMPS } }] }
 )
@@ -135,7 +135,7 @@ export const BookingUpdate = Closed({
 }, { examples: [{ check_out: '2026-11-25' }] })
 export type BookingUpdate = Static<typeof BookingUpdate>
 
-export const BookingAnswer = (status: 200 | 201) => Closed({ data: Booking, status: Type.Integer() }, {
+export const BookingResponse = (status: 200 | 201) => Closed({ data: Booking, status: Type.Integer() }, {
   examples: [{ data: { ...EXAMPLE, ...STAMPS }, status }]
 })
 
@@ -162,7 +162,7 @@ export type BookingQuery = Static<typeof BookingQuery>
 export const BookingList = Closed({ data: Type.Array(Booking) }, { examples: [{ data: [{ ...EXAMPLE, ...STAMPS }] }] })
 
 export const BulkDelete = Closed({ ids: Type.Array(Id, { maxItems: 10_000 }) }, { examples: [{ ids: [1, 2, 3] }] })
-export const BulkDeleteAnswer = Closed({ message: Type.String(), deleted: Type.Array(Id), status: Type.Integer() }, {
+export const BulkDeleteResponse = Closed({ message: Type.String(), deleted: Type.Array(Id), status: Type.Integer() }, {
   examples: [{ message: '2 prenotazioni eliminate', deleted: [1, 2], status: 200 }]
 })
 

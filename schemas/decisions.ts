@@ -45,7 +45,7 @@ export const DecisionBody = Closed(
 )
 export type DecisionBody = Static<typeof DecisionBody>
 
-export const DecisionAnswer = Closed(
+export const DecisionResponse = Closed(
   { message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() },
   {
     examples: [
@@ -66,7 +66,7 @@ export const CorrectionBody = Closed(
 )
 export type CorrectionBody = Static<typeof CorrectionBody>
 
-export const CorrectionAnswer = Closed(
+export const CorrectionResponse = Closed(
   { message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() },
   { examples: [{ message: 'Richiesta di correzione registrata', data: DETAIL_EXAMPLE, status: 201 }] }
 )

@@ -24,7 +24,7 @@ export const DocumentUpload = Closed(
 )
 export type DocumentUpload = Static<typeof DocumentUpload>
 
-export const DocumentUploadAnswer = Closed(
+export const DocumentUploadResponse = Closed(
   { success: Type.Boolean(), message: Type.String(), path: Type.String(), url: Type.String() },
   {
     examples: [{

@@ -48,7 +48,7 @@ export type EmailRecipient = Static<typeof EmailRecipient>
  * The result after at most ten seconds. A recipient that is neither in `accepted` nor in `rejected` is still queued.
  * `success`: none was permanently refused. `messageId` belongs to the first mail.
  */
-export const EmailAnswer = Closed({
+export const EmailResponse = Closed({
   success: Type.Boolean(),
   message: Type.String(),
   messageId: outcome.messageId,
@@ -78,7 +78,7 @@ export const EmailAnswer = Closed({
     }
   ]
 })
-export type EmailAnswer = Static<typeof EmailAnswer>
+export type EmailResponse = Static<typeof EmailResponse>
 
 /** `ids`: comma-separated, from the response that sent the mails. */
 export const EmailQuery = Closed({

@@ -67,7 +67,7 @@ export const EstablishmentUpdate = Closed({
 }, { examples: [EXAMPLE] })
 export type EstablishmentUpdate = Static<typeof EstablishmentUpdate>
 
-export const EstablishmentAnswer = Closed({ data: Ref(Establishment) })
+export const EstablishmentResponse = Closed({ data: Ref(Establishment) })
 export const EstablishmentSaved = Closed(
   { data: Ref(Establishment), status: Type.Integer() },
   { examples: [{ data: SHOWN, status: 200 }] }
@@ -83,7 +83,7 @@ export const LogoUpload = Closed({
   })
 }, { examples: [{ base64Image: PNG_EXAMPLE }] })
 
-export const LogoAnswer = Closed(
+export const LogoResponse = Closed(
   { success: Type.Boolean(), message: Type.String(), url: Type.String() },
   {
     examples: [{ success: true, message: 'Logo salvato', url: 'https://locanda.example/api/v1/struttura/logo' }]

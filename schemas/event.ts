@@ -80,7 +80,7 @@ const EventList = Closed({
 }, { examples: [{ data: [EXAMPLE], cursor: EXAMPLE.cursor }] })
 
 /** A page, or with `Accept: text/event-stream` a stream of events. */
-export const EventAnswer = {
+export const EventResponse = {
   description: 'Una pagina di eventi, o il flusso degli eventi',
   content: {
     'application/json': { schema: EventList },

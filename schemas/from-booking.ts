@@ -50,7 +50,7 @@ export const InvioPrenotazioneBody = Nullable(
   )
 )
 
-export const SchedineAnswer = Closed({
+export const SchedineResponse = Closed({
   schedine: Type.Array(SchedinaIntera),
   soggiorno: SoggiornoDaPrenotazione,
   valid: Type.Boolean(),

@@ -75,7 +75,7 @@ export type PrenotazioneDellaGiornata = Static<typeof PrenotazioneDellaGiornata>
 const zero = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, 0])) as Record<DayState, number>
 const counts = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, Type.Integer()])) as Record<DayState, TInteger>
 
-export const GiornataAnswer = Closed({
+export const GiornataResponse = Closed({
   /** Every booking of the day is sent, being sent, or (in test mode) ready. */
   success: Type.Boolean(),
   message: Type.String(),
@@ -107,4 +107,4 @@ export const GiornataAnswer = Closed({
     }]
   }]
 })
-export type GiornataAnswer = Static<typeof GiornataAnswer>
+export type GiornataResponse = Static<typeof GiornataResponse>

@@ -93,6 +93,6 @@ export const SaveGuests = Closed(
 )
 export type SaveGuests = Static<typeof SaveGuests>
 
-export const SaveGuestsAnswer = Closed({ message: Type.String(), count: Type.Integer(), status: Type.Integer() }, {
+export const SaveGuestsResponse = Closed({ message: Type.String(), count: Type.Integer(), status: Type.Integer() }, {
   examples: [{ message: '1 ospite salvato', count: 1, status: 200 }]
 })

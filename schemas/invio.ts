@@ -240,4 +240,4 @@ export const InvioDetail = Closed(
 )
 export type InvioDetail = Static<typeof InvioDetail>
 
-export const InvioDetailAnswer = Closed({ data: Ref(InvioDetail) })
+export const InvioDetailResponse = Closed({ data: Ref(InvioDetail) })

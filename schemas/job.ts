@@ -44,8 +44,8 @@ const EXAMPLE: Job = {
 export const JobList = Closed({ data: Type.Array(Ref(Job)) }, { examples: [{ data: [EXAMPLE] }] })
 export type JobList = Static<typeof JobList>
 
-export const JobAnswer = Closed({ data: Ref(Job) }, { examples: [{ data: EXAMPLE }] })
-export type JobAnswer = Static<typeof JobAnswer>
+export const JobResponse = Closed({ data: Ref(Job) }, { examples: [{ data: EXAMPLE }] })
+export type JobResponse = Static<typeof JobResponse>
 
 const UNDER_WAY: Job = { ...EXAMPLE, in_corso: true, durata_ms: null, esito: null }
 export const JobUnderWay = Closed({ data: Ref(Job) }, { examples: [{ data: UNDER_WAY }] })

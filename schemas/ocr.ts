@@ -22,7 +22,7 @@ export const OcrBody = Closed({
 }, { examples: [{ image: JPEG_EXAMPLE, solo_mrz: true }] })
 export type OcrBody = Static<typeof OcrBody>
 
-export const OcrAnswer = Closed({
+export const OcrResponse = Closed({
   text: Type.String({ description: 'Il testo; vuoto con solo_mrz' }),
   mrz: Nullable(Type.Array(Type.String(), { description: 'Le righe della zona, o null se non ce n’è' }))
 }, {
@@ -31,4 +31,4 @@ export const OcrAnswer = Closed({
     mrz: ['C<ITACA00000AA4<<<<<<<<<<<<<<<', '6412308F2212304ITA<<<<<<<<<<<0', 'ROSSI<<BIANCA<<<<<<<<<<<<<<<<<']
   }]
 })
-export type OcrAnswer = Static<typeof OcrAnswer>
+export type OcrResponse = Static<typeof OcrResponse>

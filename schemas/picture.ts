@@ -24,7 +24,7 @@ export const PictureForm = Closed(
 )
 export type PictureForm = Static<typeof PictureForm>
 
-export const PictureAnswer = Closed(
+export const PictureResponse = Closed(
   {
     success: Type.Boolean(),
     message: Type.String(),

@@ -54,7 +54,7 @@ export const HeldData = Closed({
 }, { $id: 'DatoConservato', examples: [EXAMPLE] })
 export type HeldData = Static<typeof HeldData>
 
-export const PrivacyAnswer = Closed({
+export const PrivacyResponse = Closed({
   data: Closed({
     prenotazione_id: Id,
     esiste: Type.Boolean({ description: 'False: la prenotazione è stata eliminata' }),
@@ -62,7 +62,7 @@ export const PrivacyAnswer = Closed({
   })
 }, { examples: [{ data: { prenotazione_id: 1, esiste: true, conservati: [EXAMPLE] } }] })
 
-export const ErasureAnswer = Closed({
+export const ErasureResponse = Closed({
   message: Type.String(),
   eliminati: Type.Array(Ref(HeldData)),
   conservati: Type.Array(Ref(HeldData)),

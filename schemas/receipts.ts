@@ -61,7 +61,7 @@ export const CrossCheckQuery = Closed({
 })
 export type CrossCheckQuery = Static<typeof CrossCheckQuery>
 
-export const CrossCheckAnswer = Closed(
+export const CrossCheckResponse = Closed(
   {
     totale_prenotazioni: Type.Integer(),
     totale_ricevute: Type.Integer(),
@@ -110,4 +110,4 @@ export const CrossCheckAnswer = Closed(
     ]
   }
 )
-export type CrossCheckAnswer = Static<typeof CrossCheckAnswer>
+export type CrossCheckResponse = Static<typeof CrossCheckResponse>

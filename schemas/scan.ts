@@ -66,7 +66,7 @@ export const SaveScanBody = Closed(
 )
 export type SaveScanBody = Static<typeof SaveScanBody>
 
-export const SaveScanAnswer = Closed(
+export const SaveScanResponse = Closed(
   { success: Type.Boolean(), message: Type.String(), id: Id, avvisi: Type.Array(Avviso) },
   { examples: [{ success: true, message: 'Scansione salvata', id: 1, avvisi: [] }] }
 )
@@ -101,7 +101,7 @@ export const ScanQuery = Closed({
 export type ScanQuery = Static<typeof ScanQuery>
 
 export const ScanList = Closed({ data: Type.Array(Ref(Scan)) }, { examples: [{ data: [SCAN_EXAMPLE] }] })
-export const ScanAnswer = Closed({ data: Ref(Scan) }, { examples: [{ data: SCAN_EXAMPLE }] })
+export const ScanResponse = Closed({ data: Ref(Scan) }, { examples: [{ data: SCAN_EXAMPLE }] })
 export const ScanDeletion = Closed(
   { success: Type.Boolean(), message: Type.String() },
   { examples: [{ success: true, message: 'Scansione eliminata' }] }
@@ -152,7 +152,7 @@ const StoredGuest = Closed({
 })
 export type StoredGuest = Static<typeof StoredGuest>
 
-export const ScanGuestAnswer = Closed({
+export const ScanGuestResponse = Closed({
   data: Closed({
     prenotazione_id: Id,
     guest_idx: Type.Integer(),

@@ -97,7 +97,7 @@ export type ScannedGuest = Static<typeof ScannedGuest>
 export const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type Avviso = Static<typeof Avviso>
 
-export const ParseMrzAnswer = Closed(
+export const ParseMrzResponse = Closed(
   { parsed: ParsedMrz, ospite: ScannedGuest, avvisi: Type.Array(Avviso) },
   {
     examples: [{
@@ -134,4 +134,4 @@ export const ParseMrzAnswer = Closed(
     }]
   }
 )
-export type ParseMrzAnswer = Static<typeof ParseMrzAnswer>
+export type ParseMrzResponse = Static<typeof ParseMrzResponse>

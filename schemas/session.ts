@@ -42,7 +42,7 @@ export const RevokeBody = Closed(
   { examples: [{ revoca_chiavi: true }] }
 )
 
-export const RevokeAnswer = Closed(
+export const RevokeResponse = Closed(
   { success: Type.Boolean(), message: Type.String(), revoked: Type.Integer(), status: Type.Integer() },
   {
     examples: [{ success: true, message: '2 sessioni chiuse', revoked: 2, status: 200 }]
@@ -50,6 +50,6 @@ export const RevokeAnswer = Closed(
 )
 
 export const UnlinkBody = Closed({ provider: Text(60, { minLength: 1 }) }, { examples: [{ provider: 'google' }] })
-export const UnlinkAnswer = Closed({ success: Type.Boolean(), message: Type.String(), status: Type.Integer() }, {
+export const UnlinkResponse = Closed({ success: Type.Boolean(), message: Type.String(), status: Type.Integer() }, {
   examples: [{ success: true, message: 'Provider google scollegato', status: 200 }]
 })

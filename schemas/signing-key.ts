@@ -12,7 +12,7 @@ export const RotateBody = Closed(
   { examples: [{ immediate: false }] }
 )
 
-export const RotateAnswer = Closed({
+export const RotateResponse = Closed({
   kid: Type.String(),
   signs_from: Type.String({ ...Instant, description: 'Da quando firma; è pubblicata da subito' }),
   message: Type.String(),

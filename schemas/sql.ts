@@ -22,7 +22,7 @@ const SqlField = Closed({
 })
 export type SqlField = Static<typeof SqlField>
 
-export const SqlAnswer = Closed({
+export const SqlResponse = Closed({
   data: Type.Array(Open({}), {
     description: 'Le righe. Numeri per smallint, integer, real e double precision; booleani; json e jsonb come sono; ' +
       'ogni altro tipo come testo di PostgreSQL'

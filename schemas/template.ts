@@ -53,7 +53,7 @@ export const TemplateParams = Closed({
 })
 
 export const TemplateList = Closed({ data: Type.Array(Ref(TemplateItem)) })
-export const TemplateAnswer = Closed({ data: Ref(Template) })
+export const TemplateResponse = Closed({ data: Ref(Template) })
 /** @param status 201 for a new one */
 export const TemplateSaved = (status: 200 | 201) =>
   Closed({ data: Ref(Template), status: Type.Integer({ examples: [status] }) })

@@ -5,7 +5,7 @@ import { Closed } from './common.ts'
  * `latestCommit`: the full hash. Empty if neither the package nor its own repository has one. `hostingDeploy`:
  * `HOSTING_DEPLOY`, else `local`.
  */
-export const VersionAnswer = Closed({
+export const VersionResponse = Closed({
   version: Type.String({ examples: ['0.1.0'] }),
   latestCommit: Type.String({
     description: 'L’hash del commit; vuoto se non si sa',
@@ -13,4 +13,4 @@ export const VersionAnswer = Closed({
   }),
   hostingDeploy: Type.String({ examples: ['local'] })
 })
-export type VersionAnswer = Static<typeof VersionAnswer>
+export type VersionResponse = Static<typeof VersionResponse>

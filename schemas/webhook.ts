@@ -53,7 +53,7 @@ export const Webhook = Closed({
 }, { $id: 'Webhook', examples: [EXAMPLE] })
 export type Webhook = Static<typeof Webhook>
 
-export const WebhookAnswer = Closed({ data: Ref(Webhook) }, { examples: [{ data: EXAMPLE }] })
+export const WebhookResponse = Closed({ data: Ref(Webhook) }, { examples: [{ data: EXAMPLE }] })
 export const WebhookList = Closed({ data: Type.Array(Ref(Webhook)) }, { examples: [{ data: [EXAMPLE] }] })
 
 export const WebhookDeleted = Closed(
@@ -117,7 +117,7 @@ export const DeliveryQuery = Closed({
   ...paging
 })
 export const DeliveryList = Closed({ data: Type.Array(Ref(Delivery)) }, { examples: [{ data: [DELIVERY] }] })
-export const DeliveryAnswer = Closed({ data: Ref(Delivery) }, { examples: [{ data: DELIVERY }] })
+export const DeliveryResponse = Closed({ data: Ref(Delivery) }, { examples: [{ data: DELIVERY }] })
 export const DeliveryParams = Closed({
   id: { ...Id, description: 'L’id del webhook' },
   consegna: { ...Id, description: 'L’id della consegna, come lo dà l’elenco delle consegne' }

@@ -60,7 +60,7 @@ export interface Times extends EventTimes {
   /** Timeout of a whole call to the police. */
   soapTimeoutMs?: number
   /** Response time limit for a caller who waits for the police. */
-  policeAnswerMs?: number
+  policeResponseMs?: number
   /** Timeouts of an external identity provider, an external PDF engine, and an OCR provider. */
   idpTimeoutMs?: number
   pdfEngineMs?: number
@@ -68,7 +68,7 @@ export interface Times extends EventTimes {
   /** Timeout for other processes to confirm a change. */
   listenersMs?: number
   /** Timeout of a Redis command. */
-  redisAnswerMs?: number
+  redisResponseMs?: number
 }
 
 export interface BuildOptions {

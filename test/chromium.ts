@@ -103,7 +103,7 @@ async function connect (t: Test, address: string): Promise<Pick<Tab, 'send' | 'e
   const waiting = new Map<number, PromiseWithResolvers<Record<string, unknown>>>()
   const events: BrowserEvent[] = []
   socket.addEventListener('message', ({ data }) => {
-    const message = JSON.parse(String(data)) as BrowserEvent | Answer
+    const message = JSON.parse(String(data)) as BrowserEvent | BrowserResponse
     if (!('id' in message)) {
       events.push(message)
       return
@@ -125,4 +125,4 @@ async function connect (t: Test, address: string): Promise<Pick<Tab, 'send' | 'e
 }
 
 /** The response to a command. */
-interface Answer { id: number, result?: Record<string, unknown>, error?: { message: string } }
+interface BrowserResponse { id: number, result?: Record<string, unknown>, error?: { message: string } }

@@ -13,7 +13,7 @@ import ts from 'typescript'
 import { ERROR_SUBJECTS, isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
 import { isDay } from '#src/lib/time.ts'
 import { buildSerializer, buildValidator, createAjv, sharing } from '#src/http/validation.ts'
-import { withAnswers } from '#test/fuzz/document.ts'
+import { withResponses } from '#test/fuzz/document.ts'
 import { API_KEY, build } from './helper.ts'
 import { type OpenApi, OpenApiShape } from './openapi-shape.ts'
 import { openness, type Schema, walk } from './schema-walk.ts'
@@ -98,7 +98,7 @@ const { app } = await build(t, { PUBLIC_URL: 'https://locanda.example' }, (app) 
   })
 })
 const written: OpenApi = JSON.parse(JSON.stringify(app.swagger()))
-const document = withAnswers(written)
+const document = withResponses(written)
 const routes = all.filter(({ method, schema }) => method !== 'HEAD' && !schema?.hide)
 const named = routes.map((route) => ({
   name: `${String(route.method)} ${route.url}`,

@@ -21,7 +21,7 @@ export const API_KEY = 'chiave-di-prova-0123456789'
 /** A busy machine may suspend a process for seconds, but its requests must be answered. */
 export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
 /** The same for other processes that must confirm a change, and for Redis. */
-const PATIENT = { listenersMs: 20_000, redisAnswerMs: 20_000 }
+const PATIENT = { listenersMs: 20_000, redisResponseMs: 20_000 }
 
 type Environ = Record<string, string | undefined>
 

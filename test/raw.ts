@@ -3,7 +3,7 @@ import { connect, type AddressInfo } from 'node:net'
 import type { FastifyInstance } from 'fastify'
 import type { Test } from 'tap'
 
-interface RawAnswer { status: number, head: string, body: string }
+interface RawResponse { status: number, head: string, body: string }
 
 /** Listens on a free loopback port and returns it. */
 export async function listen (app: FastifyInstance): Promise<number> {
@@ -12,7 +12,7 @@ export async function listen (app: FastifyInstance): Promise<number> {
 }
 
 /** Sends raw bytes and returns the response. `inject` and HTTP clients cannot send some of them. */
-export async function exchange (port: number, request: string): Promise<RawAnswer> {
+export async function exchange (port: number, request: string): Promise<RawResponse> {
   const socket = connect(port, '127.0.0.1')
   socket.write(request)
   const chunks: Buffer[] = []

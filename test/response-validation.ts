@@ -8,7 +8,7 @@ import { sentHeaders, type Trait } from '#schemas/openapi/route-headers.ts'
 import { createAjv } from '#src/http/validation.ts'
 
 /** Headers allowed on any response without being described: HTTP, caching, browsers and proxies. */
-const OF_ANY_ANSWER = new Set([
+const OF_ANY_RESPONSE = new Set([
   'cache-control', 'connection', 'content-encoding', 'content-length', 'content-security-policy', 'content-type',
   'cross-origin-resource-policy', 'date', 'keep-alive', 'referrer-policy', 'strict-transport-security',
   'transfer-encoding', 'vary', 'x-accel-buffering', 'x-content-type-options', 'x-frame-options', 'x-robots-tag'
@@ -114,7 +114,7 @@ export function validateResponses (t: Pick<Test, 'fail'>): (app: FastifyInstance
       const { allowed, promised } = describedHeaders({ method, schema, config }, reply.statusCode)
       const where = `${method} ${url} ${reply.statusCode}`
       for (const name of Object.keys(reply.getHeaders())) {
-        if (OF_ANY_ANSWER.has(name) || name.startsWith('access-control-')) continue
+        if (OF_ANY_RESPONSE.has(name) || name.startsWith('access-control-')) continue
         if (!allowed.has(name)) t.fail(`${where}: the header ${name} is not declared`)
       }
       for (const name of promised) {

@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import { Closed, OneOf, Open } from '#schemas/common.ts'
 import { FACTOR_TYPES } from './factor.ts'
-import { DeviceAnswer, DeviceOptions } from './passkey.ts'
+import { DeviceResponse, DeviceOptions } from './passkey.ts'
 import { UserParams } from './requests.ts'
 import { Uuid } from './uuid.ts'
 
@@ -44,7 +44,7 @@ export const FactorVerifyBody = Open(
   {
     challenge_id: Type.String({ maxLength: 60 }),
     code: Type.Optional(Type.String({ maxLength: 20 })),
-    webauthn: Type.Optional(Open({ type: Type.String({ maxLength: 20 }), credential_response: DeviceAnswer }))
+    webauthn: Type.Optional(Open({ type: Type.String({ maxLength: 20 }), credential_response: DeviceResponse }))
   },
   { examples: [{ challenge_id: ID, code: '123456' }] }
 )

@@ -10,7 +10,7 @@ const ID = '3f1f4f0a-9a0c-4a55-8d61-6f0c8b7a1e20'
 const expires_at = Type.Integer({ description: 'Secondi dall’epoca', examples: [1_795_257_000] })
 
 /** A credential as browsers serialize it (`PublicKeyCredential.toJSON`). The library validates it. */
-export const DeviceAnswer = Type.Unsafe<Record<string, unknown>>(Open({
+export const DeviceResponse = Type.Unsafe<Record<string, unknown>>(Open({
   id: Type.String({ maxLength: 2000 }),
   rawId: Type.String({ maxLength: 2000 }),
   type: Type.String({ maxLength: 40 }),
@@ -19,7 +19,7 @@ export const DeviceAnswer = Type.Unsafe<Record<string, unknown>>(Open({
 const answer = { id: 'AbCd', rawId: 'AbCd', type: 'public-key', response: {} }
 
 export const PasskeyBody = Open(
-  { challenge_id: Type.String({ maxLength: 60 }), credential: DeviceAnswer },
+  { challenge_id: Type.String({ maxLength: 60 }), credential: DeviceResponse },
   { examples: [{ challenge_id: ID, credential: answer }] }
 )
 

@@ -9,14 +9,14 @@ import { describeStatus } from './statuses.ts'
 
 interface Shape { $ref?: string, type?: unknown, required?: string[], anyOf?: object[] }
 interface Media { schema: Shape }
-interface Answer { description: string, content?: Record<string, Media>, headers?: Record<string, object> }
+interface ResponseObject { description: string, content?: Record<string, Media>, headers?: Record<string, object> }
 interface Operation {
   operationId: string
   description?: string
   parameters?: object[]
   requestBody?: { required?: boolean, content: Record<string, Media> }
   security?: object[]
-  responses: Record<string, Answer | { $ref: string }>
+  responses: Record<string, ResponseObject | { $ref: string }>
   /** The operation's errors by status. */
   'x-codici'?: Record<string, readonly string[]>
 }
@@ -24,7 +24,7 @@ interface Operation {
 /** The part of the description that is completed here. */
 export interface Description {
   paths: Record<string, Record<string, Operation>>
-  components: { schemas: Record<string, Shape>, headers?: object, responses?: Record<string, Answer> }
+  components: { schemas: Record<string, Shape>, headers?: object, responses?: Record<string, ResponseObject> }
 }
 
 /**
@@ -117,7 +117,7 @@ function describeCodes (codes: Record<string, readonly string[]>): string[] {
 }
 
 /** Errors with the same body schema and headers are described once and referenced. */
-function shareErrors (responses: Operation['responses'], shared: Record<string, Answer>): void {
+function shareErrors (responses: Operation['responses'], shared: Record<string, ResponseObject>): void {
   for (const [status, answer] of Object.entries(responses)) {
     const ref = 'content' in answer && answer.content?.['application/json']?.schema.$ref
     if (!/^[45]/.test(status) || !ref) continue

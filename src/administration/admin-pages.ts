@@ -1,7 +1,7 @@
 import cookie from '@fastify/cookie'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import { CookieAnswer } from '#schemas/admin-cookie.ts'
+import { CookieResponse } from '#schemas/admin-cookie.ts'
 import { NoBody } from '#schemas/session.ts'
 import type { Config } from '#src/config/config.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
@@ -18,7 +18,7 @@ const route = routesUnder('Sistema')
 const grantRoute = route(
   { access: 'admin', headers: { sends: { 'Set-Cookie': [200] } } },
   'grantCookie', 'Apre le pagine di amministrazione (/ad/) con un cookie', {
-    body: NoBody, response: { 200: CookieAnswer }
+    body: NoBody, response: { 200: CookieResponse }
   }
 )
 

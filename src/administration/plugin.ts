@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { AuditEvent, AuditList, AuditQuery, AuditVerification } from '#schemas/audit.ts'
 import { Closed } from '#schemas/common.ts'
-import { Job, JobAnswer, JobList, JobParams, JobUnderWay } from '#schemas/job.ts'
+import { Job, JobResponse, JobList, JobParams, JobUnderWay } from '#schemas/job.ts'
 import type { Config } from '#src/config/config.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import emptyBody from '#src/http/empty-body.ts'
@@ -16,7 +16,7 @@ import pages from './admin-pages.ts'
 
 const route = routesUnder('Sistema')
 /** How long a caller waits for a run to end. */
-const ANSWER_WITHIN_MS = 10_000
+const RESPOND_WITHIN_MS = 10_000
 
 const auditRoute = route(
   { access: 'admin', findValidationErrors: ({ query }: RequestFields) => boundsErrors(query) },
@@ -42,7 +42,7 @@ const startRoute = route(
     errorCodes: ['LAVORO_NON_TROVATO', 'LAVORO_IN_CORSO'],
     params: JobParams,
     body: Closed({}, { examples: [{}] }),
-    response: { 200: JobAnswer, 202: JobUnderWay }
+    response: { 200: JobResponse, 202: JobUnderWay }
   }
 )
 
@@ -80,7 +80,7 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
     )
     if (run === 'unknown') throw new LavoroNonTrovato()
     if (run === 'running') throw new LavoroInCorso()
-    await waitAtMost(ANSWER_WITHIN_MS, run.ended)
+    await waitAtMost(RESPOND_WITHIN_MS, run.ended)
     const data = (await jobs.list()).find((job) => job.nome === nome)
     if (data === undefined) throw new LavoroNonTrovato()
     reply.code(data.in_corso ? 202 : 200)

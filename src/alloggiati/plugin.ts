@@ -23,7 +23,7 @@ import { controlRoutes } from './routes/control-routes.ts'
 import { submissionRoutes, verificationRoutes } from './routes/submission-routes.ts'
 import { schedineRoutes } from './routes/schedine-routes.ts'
 import { receiptRoutes } from './routes/receipt-routes.ts'
-import { judge } from './schedine/accept-schedine.ts'
+import { validateGuests } from './schedine/accept-schedine.ts'
 import { schedineOf } from './schedine/from-booking.ts'
 import { policeService } from './service/police-service.ts'
 import { guestCodes } from './tables/guest-codes.ts'
@@ -34,15 +34,15 @@ interface AlloggiatiOptions {
   keys: Keys
   clock: Clock
   soapTimeoutMs?: number
-  policeAnswerMs?: number
+  policeResponseMs?: number
 }
 
 const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, options) => {
-  const { config, keys, clock, soapTimeoutMs: timeoutMs, policeAnswerMs: answerWithinMs } = options
+  const { config, keys, clock, soapTimeoutMs: timeoutMs, policeResponseMs: respondWithinMs } = options
   const { db, audit, log } = app
   const mode = config.ALLOGGIATI_MODE
 
-  const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, answerWithinMs })
+  const { service, close } = await policeService({ config, keys, clock, db, log, timeoutMs, respondWithinMs })
   const chainHead = ledgerChainHead(config.DATA_DIR)
   const notifier = {
     db,
@@ -87,7 +87,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
   const context = { ledger, keys, mode, clock, tables: tables.get }
   app.provideBookingRemarks(async (executor, id) => {
     const { ospiti, check_in, numero_notti } = await stayWithGuests(executor, id)
-    return await judge(context, schedineOf(ospiti), { id, check_in, numero_notti })
+    return await validateGuests(context, schedineOf(ospiti), { id, check_in, numero_notti })
   })
   await app.register(schedineRoutes, { context })
   const submissions = { ledger, mode, keys, clock, chainHead }
@@ -104,7 +104,7 @@ async function startLedger (
   // An existing suspension is only logged. `checkSuspension` raises the alarm of a new one.
   if (await currentSuspension(app.db)) app.log.error('sending is suspended: see GET /api/v1/invii/sospensione')
   await checkSuspension(ledger)
-  await ledger.timeline.note(app.db)
+  await ledger.timeline.recordServer(app.db)
   addServiceJobs(app, { ledger, ...parts })
   // Shutdown waits for dispatched submissions; others leave the send queue.
   app.addHook('preClose', () => ledger.sendQueue.empty())

@@ -12,11 +12,11 @@ import type { Pace } from './sealed-tar.ts'
 
 /** Pauses after each chunk, three times as long as it took up to a limit, so that requests are not slowed down. */
 const gently: Pace = async function * (pieces) {
-  let begun = performance.now()
+  let startedAt = performance.now()
   for await (const piece of pieces) {
     yield piece
-    await sleep(Math.min((performance.now() - begun) * 3, 100))
-    begun = performance.now()
+    await sleep(Math.min((performance.now() - startedAt) * 3, 100))
+    startedAt = performance.now()
   }
 }
 

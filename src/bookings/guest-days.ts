@@ -34,7 +34,7 @@ export function guestDayFaults (guests: readonly OwnDays[], stay: Stay): FieldEr
 }
 
 /** The largest number of these guests who stay in the same night. */
-export function mostAtOnce (guests: readonly OwnDays[], stay: Stay): number {
+export function peakOccupancy (guests: readonly OwnDays[], stay: Stay): number {
   const nights = guests.map((guest) => guestDays(guest, stay))
   return Math.max(0, ...nights.map(({ arrival: night }) =>
     nights.filter(({ arrival, departure }) => arrival <= night && night < departure).length))

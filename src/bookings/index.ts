@@ -9,8 +9,7 @@ export {
 } from './personal-data-report.ts'
 export { default as bookings } from './routes.ts'
 export {
-  bookingExists, bookingsWithCodeOf, countByCountry, countDay, keepBookings, lockBooking, nightsOf, requirePlace,
-  savedGuests,
-  staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay, type DayCounts,
-  type GuestPlace, type Kept, type StayWithGuests, type WelcomedStay
+  bookingExists, bookingsWithCodeOf, countByCountry, countDay, lockBooking, lockBookingsForShare, nightsOf,
+  requirePlace, savedGuests, staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay, type DayCounts,
+  type GuestPlace, type LockedBooking, type StayWithGuests, type WelcomedStay
 } from './stays.ts'

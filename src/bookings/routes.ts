@@ -3,11 +3,11 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply } from 'fastify'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import {
-  BookingAnswer, BookingCreation, BookingDetailAnswer, BookingList, BookingQuery, BookingUpdate, BulkDelete,
-  BulkDeleteAnswer, Calendar, CalendarQuery
+  BookingResponse, BookingCreation, BookingDetailResponse, BookingList, BookingQuery, BookingUpdate, BulkDelete,
+  BulkDeleteResponse, Calendar, CalendarQuery
 } from '#schemas/booking.ts'
 import { CountryList } from '#schemas/country.ts'
-import { SaveGuests, SaveGuestsAnswer } from '#schemas/guest.ts'
+import { SaveGuests, SaveGuestsResponse } from '#schemas/guest.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -38,7 +38,7 @@ const listRoute = route({ access: 'auth' }, 'listPrenotazioni', 'Le prenotazioni
 })
 
 const getRoute = route({ access: 'auth' }, 'getPrenotazione', 'Una prenotazione con i suoi ospiti', {
-  errorCodes: ['PRENOTAZIONE_NON_TROVATA'], params: IdParams, response: { 200: BookingDetailAnswer, 304: Type.Null() }
+  errorCodes: ['PRENOTAZIONE_NON_TROVATA'], params: IdParams, response: { 200: BookingDetailResponse, 304: Type.Null() }
 })
 
 const createRoute = route(
@@ -48,7 +48,7 @@ const createRoute = route(
     versioned: true,
     findValidationErrors: ({ body }: RequestFields) => newStayErrors(body)
   },
-  'createPrenotazione', 'Crea una prenotazione', { body: BookingCreation, response: { 201: BookingAnswer(201) } }
+  'createPrenotazione', 'Crea una prenotazione', { body: BookingCreation, response: { 201: BookingResponse(201) } }
 )
 
 const updateRoute = route(
@@ -57,19 +57,19 @@ const updateRoute = route(
     errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
     params: IdParams,
     body: BookingUpdate,
-    response: { 200: BookingAnswer(200) }
+    response: { 200: BookingResponse(200) }
   }
 )
 
 const deleteRoute = route(
   { access: 'auth' }, 'deletePrenotazioni', 'Elimina prenotazioni con i loro ospiti, tutte o nessuna', {
-    errorCodes: ['INVIO_IN_CORSO'], body: BulkDelete, response: { 200: BulkDeleteAnswer, 409: Ref(ErrorBody) }
+    errorCodes: ['INVIO_IN_CORSO'], body: BulkDelete, response: { 200: BulkDeleteResponse, 409: Ref(ErrorBody) }
   }
 )
 
 const guestsRoute = route(
   { access: 'auth', idempotent: true }, 'saveOspiti', 'Salva la lista completa degli ospiti di una prenotazione', {
-    errorCodes: ['PRENOTAZIONE_NON_TROVATA'], body: SaveGuests, response: { 200: SaveGuestsAnswer }
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA'], body: SaveGuests, response: { 200: SaveGuestsResponse }
   }
 )
 

@@ -117,18 +117,20 @@ export async function lockBooking (tx: Transaction, id: number): Promise<boolean
 }
 
 /** A locked booking: its state and stay, how many guests it is for, and its version. */
-export interface Kept extends Stay { stato: BookingState, numero_ospiti: number, versione: number }
+export interface LockedBooking extends Stay { stato: BookingState, numero_ospiti: number, versione: number }
 
 /**
  * Locks bookings against changes and deletion until the transaction ends. Unknown ids are ignored.
  * @returns those that exist, by id
  */
-export async function keepBookings (tx: Transaction, ids: readonly number[]): Promise<Map<number, Kept>> {
+export async function lockBookingsForShare (
+  tx: Transaction, ids: readonly number[]
+): Promise<Map<number, LockedBooking>> {
   if (ids.length === 0) return new Map()
   const { id, stato, check_in, check_out, numero_ospiti, versione } = t
-  const kept = await tx.select({ id, stato, check_in, check_out, numero_ospiti, versione }).from(t)
+  const locked = await tx.select({ id, stato, check_in, check_out, numero_ospiti, versione }).from(t)
     .where(isOneOf(t.id, ids)).orderBy(asc(t.id)).for('share')
-  return new Map(kept.map(({ id, ...booking }) => [id, booking]))
+  return new Map(locked.map(({ id, ...booking }) => [id, booking]))
 }
 
 /** A stay with its saved guests, in order, as stored. */

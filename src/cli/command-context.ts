@@ -1,7 +1,7 @@
 import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { notSignedIn, usageError } from './errors.ts'
 import { createOutput } from './output.ts'
-import { exchange, refusal, type Answer, type Request } from './server-call.ts'
+import { exchange, refusal, type ApiResponse, type Request } from './server-call.ts'
 import { readKey, type StoredKey } from './stored-key.ts'
 import type { Terminal } from './terminal.ts'
 
@@ -34,7 +34,7 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
       return (await stored())?.url ?? DEFAULT_URL
     },
     /** Sends a request to a server and with credentials that the caller chooses. */
-    async send (base: string, path: string, request: Request = {}): Promise<Answer> {
+    async send (base: string, path: string, request: Request = {}): Promise<ApiResponse> {
       // With this setting Node accepts any certificate.
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
         throw usageError(
@@ -88,7 +88,7 @@ export async function ownKey (context: Context): Promise<StoredKey> {
  * @returns any answer but a 401
  * @throws CliError without a key for that server, and when the server rejects it
  */
-export async function call (context: Context, path: string, request: Request = {}): Promise<Answer> {
+export async function call (context: Context, path: string, request: Request = {}): Promise<ApiResponse> {
   const { url, key } = await ownKey(context)
   const response = await context.send(url, path, { ...request, headers: { 'x-api-key': key } })
   if (response.status === 401) {

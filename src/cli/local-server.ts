@@ -4,7 +4,7 @@ import { Environment } from '#schemas/config.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Context } from './command-context.ts'
 import { CliError, configError, EXIT } from './errors.ts'
-import { refusal, type Answer, type Request } from './server-call.ts'
+import { refusal, type ApiResponse, type Request } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
 
 /** The server whose environment this is. */
@@ -41,7 +41,7 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
  * @returns any answer but those of a server that does not know the key
  * @throws CliError without such a server
  */
-export async function callLocalServer (context: Context, path: string, request: Request = {}): Promise<Answer> {
+export async function callLocalServer (context: Context, path: string, request: Request = {}): Promise<ApiResponse> {
   const { config, momentaryKey } = await serverEnvironment(context.terminal.env)
   const key = config.IDP_URL === undefined ? momentaryKey : config.IDP_SERVICE_KEY
   if (key === undefined) throw configError('IDP_SERVICE_KEY: con un provider esterno è necessaria')

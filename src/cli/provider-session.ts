@@ -2,7 +2,7 @@ import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { plainCode } from '#src/lib/typed-code.ts'
 import type { Context } from './command-context.ts'
 import { CliError, EXIT } from './errors.ts'
-import { expectBody, fieldsOf, type Answer, type Request } from './server-call.ts'
+import { expectBody, fieldsOf, type ApiResponse, type Request } from './server-call.ts'
 import { ask, isInteractive } from './terminal.ts'
 
 /** An identity provider, and a person's sign-in there. */
@@ -12,7 +12,7 @@ export interface SignIn extends Provider { bearer: string, user?: unknown }
 /** Sends a POST to the provider, for the person if there is a sign-in. */
 export function askProvider (
   context: Context, { url, apikey, bearer }: Provider & { bearer?: string }, path: string, request: Request
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const headers = { apikey, ...bearer && { authorization: `Bearer ${bearer}` } }
   return context.send(url, `/auth/v1/${path}`, { method: 'POST', headers, ...request })
 }
@@ -21,13 +21,13 @@ export function askProvider (
  * The sign-in in an answer of the provider.
  * @throws CliError for a refusal
  */
-export function signedIn ({ url, apikey }: Provider, response: Answer): SignIn {
+export function signedIn ({ url, apikey }: Provider, response: ApiResponse): SignIn {
   const { access_token, user } = accepted<{ access_token: string, user?: unknown }>(response, 'access_token')
   return { url, apikey, bearer: String(access_token), user }
 }
 
 /** The body of a successful answer of the provider. */
-function accepted<T extends object> (response: Answer, ...fields: (keyof T & string)[]): T {
+function accepted<T extends object> (response: ApiResponse, ...fields: (keyof T & string)[]): T {
   if (response.status >= 400 && response.status < 500) throw refused(response)
   return expectBody<T>(response, ...fields)
 }
@@ -42,7 +42,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 /** Both spellings of the protocol: `{code: 400, error_code, msg}`, and `{code: 'text', message}` of later versions. */
-function refused ({ status, headers, body }: Answer): CliError {
+function refused ({ status, headers, body }: ApiResponse): CliError {
   const { error_code, code } = fieldsOf(body) ?? {}
   const reason = [error_code, code].find((each) => typeof each === 'string') ?? ''
   const codice = reason === '' ? `STATO_${status}` : reason.toUpperCase()
@@ -80,7 +80,7 @@ export async function proveSecondFactor (context: Context, person: SignIn): Prom
   if (apps.length === 0 || !APP_CODE.test(code)) {
     return signedIn(person, await askProvider(context, person, 'factors/recovery-codes/verify', { body: { code } }))
   }
-  let response: Answer | undefined
+  let response: ApiResponse | undefined
   // The code is tried with each app, so that a person with two phones need not choose one.
   for (const id of apps) {
     const challenge = await askProvider(context, person, `factors/${id}/challenge`, { body: {} })

@@ -9,7 +9,7 @@ export interface Request {
   timeoutMs?: number
 }
 
-export interface Answer {
+export interface ApiResponse {
   status: number
   headers: Headers
   /** The parsed JSON; undefined for anything else. */
@@ -36,7 +36,7 @@ const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
  * @param base a base URL from `baseUrl`
  * @throws CliError when there is no answer, or not in time
  */
-export async function exchange (base: string, path: string, request: Request): Promise<Answer> {
+export async function exchange (base: string, path: string, request: Request): Promise<ApiResponse> {
   const { method = 'GET', query = {}, headers = {}, body, timeoutMs = TIMEOUT_MS } = request
   const url = new URL(base + path)
   for (const [name, value] of Object.entries(query)) if (value !== undefined) url.searchParams.set(name, String(value))
@@ -74,7 +74,7 @@ function reasonOf ({ name, cause }: Error): string {
  * The body of a successful answer, with at least these fields.
  * @throws CliError for a refusal, and for an answer of another service
  */
-export function expectBody<T extends object> (answer: Answer, ...fields: (keyof T & string)[]): T {
+export function expectBody<T extends object> (answer: ApiResponse, ...fields: (keyof T & string)[]): T {
   if (answer.status < 200 || answer.status > 299) throw refusal(answer)
   const body = fieldsOf(answer.body)
   if (body === undefined || !fields.every((name) => name in body)) {
@@ -85,7 +85,7 @@ export function expectBody<T extends object> (answer: Answer, ...fields: (keyof 
 }
 
 /** The error for an unsuccessful response. */
-export function refusal ({ status, body }: Answer): CliError {
+export function refusal ({ status, body }: ApiResponse): CliError {
   if (status >= 300 && status < 400) {
     const text = 'Il server rimanda a un altro indirizzo: indicare quello definitivo con --url'
     return new CliError(EXIT.failed, 'REINDIRIZZAMENTO', text)

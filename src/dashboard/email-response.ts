@@ -1,4 +1,4 @@
-import type { Email, EmailAnswer, EmailRecipient } from '#schemas/email.ts'
+import type { Email, EmailResponse, EmailRecipient } from '#schemas/email.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { DeliveryStatus } from '#src/services/mail/delivery-status.ts'
 import { explain } from './email-replies.ts'
@@ -7,7 +7,7 @@ import { explain } from './email-replies.ts'
 export interface Posted { id: number, messageId: string, recipient: string }
 
 /** The state of each mail, in the order of the recipients. A mail without an outcome is in the queue. */
-export function presentSending (posted: readonly Posted[], deliveryStatuses: readonly DeliveryStatus[]): EmailAnswer {
+export function presentSending (posted: readonly Posted[], deliveryStatuses: readonly DeliveryStatus[]): EmailResponse {
   const known = new Map(deliveryStatuses.map((outcome) => [outcome.id, outcome]))
   const recipients = posted.map(({ id, messageId, recipient }): EmailRecipient => {
     const { stato, reply, last_error } = known.get(id) ?? { stato: 'in_coda', reply: null, last_error: null }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FieldError } from '#schemas/common.ts'
-import { Email, EmailAnswer, EmailList, EmailQuery, EmailRequest } from '#schemas/email.ts'
+import { Email, EmailResponse, EmailList, EmailQuery, EmailRequest } from '#schemas/email.ts'
 import { accountFingerprint } from '#src/identity/index.ts'
 import { CampiNonValidi, PostaNonConfigurata } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -13,7 +13,7 @@ import { mailContent } from './email-content.ts'
 const tags = ['Sistema']
 
 /** The answer's deadline, in milliseconds. Mails that are still being sent then continue in the background. */
-const ANSWER_WITHIN_MS = 10_000
+const RESPOND_WITHIN_MS = 10_000
 /** PostgreSQL's `integer`. */
 const ID_MAX = 2_147_483_647
 
@@ -25,7 +25,7 @@ const sendRoute = {
     tags,
     summary: 'Invia un’e-mail a ogni destinatario e dice che cosa ha risposto il server di posta',
     body: EmailRequest,
-    response: { 200: EmailAnswer }
+    response: { 200: EmailResponse }
   }
 } as const
 
@@ -46,7 +46,7 @@ const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) 
   app.addSchema(Email)
 
   app.post('/api/send-email', sendRoute, async (request) => {
-    const begun = performance.now()
+    const startedAt = performance.now()
     if (!mail.configured) throw new PostaNonConfigurata()
     const { recipients, subject, content } = await check(request.body)
     const posted = await db.transaction(async (tx) => {
@@ -64,7 +64,7 @@ const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) 
       return rows
     })
     mail.deliver()
-    const left = Math.max(ANSWER_WITHIN_MS - (performance.now() - begun), 0)
+    const left = Math.max(RESPOND_WITHIN_MS - (performance.now() - startedAt), 0)
     return presentSending(posted, await mail.awaitDelivery(posted.map(({ id }) => id), left))
   })
 

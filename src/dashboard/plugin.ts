@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { TopCountries, TopCountriesQuery, WidgetData } from '#schemas/dashboard.ts'
-import { VersionAnswer } from '#schemas/version.ts'
+import { VersionResponse } from '#schemas/version.ts'
 import { countByCountry, countDay, countryName } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import { html } from '#src/lib/html.ts'
@@ -20,7 +20,7 @@ const versionRoute = {
     operationId: 'getVersion',
     tags,
     summary: 'La versione del servizio, il suo commit e il nome del deploy',
-    response: { 200: VersionAnswer }
+    response: { 200: VersionResponse }
   }
 } as const
 

@@ -45,7 +45,7 @@ export async function retryOnLockTimeout<T> (sql: postgres.Sql, work: () => Prom
 }
 
 /** Timeout of the first answer. The driver's own timeout ends with any byte of the peer. */
-const ANSWER_WITHIN_MS = 10_000
+const RESPOND_WITHIN_MS = 10_000
 
 /**
  * Migrates the database to the current schema. Instances that start together queue on an advisory lock, because
@@ -63,17 +63,17 @@ export async function migrate (
 ): Promise<Upgrade | undefined> {
   const { sql, db, close } = connect(url, 1, settings)
   try {
-    await requireAnswer(sql)
+    await requireResponse(sql)
     await waitForMigrationLock(sql, report)
     const before = await lastMigration(sql)
     const latest = knownMigrations().at(-1)!.folderMillis
     if (before !== undefined && before > latest) throw new NewerDatabaseError()
     const steps = { from: nameOf(before), to: nameOf(latest) }
     if (before !== undefined && before < latest) report('the database is being upgraded', steps)
-    const begun = performance.now()
+    const startedAt = performance.now()
     await retryOnLockTimeout(sql, () => drizzleMigrate(db, { migrationsFolder: MIGRATIONS }))
     if (before === latest) return undefined
-    return { ...steps, ms: Math.round(performance.now() - begun) }
+    return { ...steps, ms: Math.round(performance.now() - startedAt) }
   } finally {
     await close()
   }
@@ -114,9 +114,9 @@ export async function carryOut (tx: postgres.ISql, migrations: readonly Migratio
   }
 }
 
-async function requireAnswer (sql: postgres.Sql): Promise<void> {
+async function requireResponse (sql: postgres.Sql): Promise<void> {
   let hasAnswered = false
-  await waitAtMost(ANSWER_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
+  await waitAtMost(RESPOND_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
   if (!hasAnswered) throw new SilentDatabaseError()
 }
 

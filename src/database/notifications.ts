@@ -69,12 +69,12 @@ export function listenForNotifications (
     const [change = '', id = '', process = ''] = payload.split(':')
     // Notifications arrive in commit order, so that all changes before the request have been received.
     if (change === 'sync') acknowledge(id)
-    else if (change === 'ack') countAnswer(id, process)
+    else if (change === 'ack') countResponse(id, process)
     else for (const { handlers } of subscribers) handlers[change]?.(id)
   }
 
   function acknowledge (id: string) {
-    if (rounds.has(id)) countAnswer(id, ownId)
+    if (rounds.has(id)) countResponse(id, ownId)
     // Every database role can send sync requests. Invalid ones are ignored, and a flood is bounded in memory and
     // connections.
     else if (UUID.test(id) && unanswered.size < UNANSWERED_MAX) {
@@ -93,7 +93,7 @@ export function listenForNotifications (
     }
   }
 
-  function countAnswer (id: string, process: string) {
+  function countResponse (id: string, process: string) {
     const round = rounds.get(id)
     if (round && round.answered.add(process).size >= round.expected) round.done()
   }

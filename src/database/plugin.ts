@@ -57,11 +57,11 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   })
   if (upgrade) app.log.info(upgrade, 'database upgraded')
   const sockets = createSockets()
-  const pulse = startHealthCheck(url, sockets, app.log)
-  app.shutdownSignal.addEventListener('abort', () => pulse.hurry(AT_END))
-  app.decorate('hurryEnd', () => pulse.hurry(IN_A_HURRY))
+  const healthCheck = startHealthCheck(url, sockets, app.log)
+  app.shutdownSignal.addEventListener('abort', () => healthCheck.hurry(AT_END))
+  app.decorate('hurryEnd', () => healthCheck.hurry(IN_A_HURRY))
   // Runs after all pools are closed. Until then the health check cuts connections to a database that hangs.
-  app.addHook('onClose', () => pulse.stop())
+  app.addHook('onClose', () => healthCheck.stop())
   const openPool: FastifyInstance['openPool'] = (max, settings) => {
     const { db, sql, close } = connect(url, max, settings, sockets)
     app.addHook('onClose', close)

@@ -97,12 +97,12 @@ export function databaseProblem (err: unknown): DatabaseProblem | undefined {
  * (58), a read-only server after a failover (25006), an idle transaction timeout (25P03), lock timeouts (55P03),
  * serialization failures (40001), deadlocks (40P01), internal errors (XX000).
  */
-const PASSING = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03|XX000)$/
+const TRANSIENT = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03|XX000)$/
 
 /** Whether a retry may succeed. Never true for a rejected statement, e.g. by a constraint. */
-export function mayPass (err: unknown): boolean {
+export function isTransient (err: unknown): boolean {
   const sqlstate = postgresError(err)?.code
-  return sqlstate === undefined ? connectionCode(err) !== undefined : PASSING.test(sqlstate)
+  return sqlstate === undefined ? connectionCode(err) !== undefined : TRANSIENT.test(sqlstate)
 }
 
 /** Why the server cannot start with its database, in Italian. Undefined if the cause is inside this program. */

@@ -54,7 +54,7 @@ export function imageRetention (
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
 
   /** How long and why images are kept. Images of bookings that do not exist are left out. */
-  async function judge (db: Executor, images: readonly StoredFile[]): Promise<KeptImage[]> {
+  async function statusesOf (db: Executor, images: readonly StoredFile[]): Promise<KeptImage[]> {
     const placed = images.filter(({ name }) => isOfGuest(name)).map((image) => ({ image, ...placeOf(image.name) }))
     const bookings = new Set(placed.map(({ booking_id }) => booking_id))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
@@ -72,7 +72,7 @@ export function imageRetention (
     return await db.transaction(async (tx) => {
       // Serializes with uploads, deletions and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
-      const due = (await judge(tx, await files.findByPrefix(tx, DOCUMENTS, ofBooking(booking)))).filter(isDue)
+      const due = (await statusesOf(tx, await files.findByPrefix(tx, DOCUMENTS, ofBooking(booking)))).filter(isDue)
       if (due.length === 0) return 0
       await files.discard(tx, due.map(({ image }) => image))
       await audit.append(tx, {
@@ -86,7 +86,7 @@ export function imageRetention (
   }
 
   return {
-    judge,
+    statusesOf,
     /**
      * Deletes expired images, one booking at a time: if the process ends, the next run continues. A failure for one
      * booking does not stop the others.
@@ -97,7 +97,7 @@ export function imageRetention (
       let purged = 0
       for (let after: string | undefined = ''; after !== undefined;) {
         const images = await files.findAfter(db, DOCUMENTS, after, BATCH)
-        const due = (await judge(db, images)).filter(isDue)
+        const due = (await statusesOf(db, images)).filter(isDue)
         for (const booking of new Set(due.map(({ booking }) => booking))) {
           await purgeBooking(booking).then((count) => { purged += count }, (err: unknown) => { failures.push(err) })
         }

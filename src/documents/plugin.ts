@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import {
-  DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadAnswer
+  DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadResponse
 } from '#schemas/document.ts'
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
@@ -21,11 +21,11 @@ import { saveImage } from './upload.ts'
 
 /** The images in the personal-data report of a booking. */
 function imageReport (
-  { files, retention }: { files: FileService, retention: Pick<ImageRetention, 'judge'> }
+  { files, retention }: { files: FileService, retention: Pick<ImageRetention, 'statusesOf'> }
 ): PersonalDataReport {
   return {
     async describe (db, booking) {
-      const images = await retention.judge(db, await files.findByPrefix(db, DOCUMENTS, ofBooking(booking)))
+      const images = await retention.statusesOf(db, await files.findByPrefix(db, DOCUMENTS, ofBooking(booking)))
       return images.map(({ guest, side, stato, until }) => ({
         ...REPORT_DEFAULTS,
         cosa: 'immagine_documento',
@@ -60,7 +60,7 @@ const uploadRoute = {
         'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
         'metadati e cifrata, e sostituisce quella dello stesso lato.',
       body: DocumentUpload,
-      response: { 200: DocumentUploadAnswer }
+      response: { 200: DocumentUploadResponse }
     }
   )
 }

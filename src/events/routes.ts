@@ -1,7 +1,7 @@
 import { finished, Readable } from 'node:stream'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Event, EventAnswer, EventQuery } from '#schemas/event.ts'
+import { Event, EventResponse, EventQuery } from '#schemas/event.ts'
 import type { Config } from '#src/config/config.ts'
 import { prefers } from '#src/lib/accept-headers.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
@@ -47,7 +47,7 @@ const eventsRoute = {
       'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti; chi chiama ne ha al più sei insieme. ' +
       '410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
     querystring: EventQuery,
-    response: { 200: EventAnswer }
+    response: { 200: EventResponse }
   }
 } as const
 

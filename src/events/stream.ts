@@ -124,8 +124,8 @@ export function openStreams (notifications: Notifications) {
       const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, goodUntil - Date.now())))
       open.set(limited, principal)
       // Abort also for notifications that arrived after the credential check, before this stream was registered.
-      const begun = performance.now() - reply.elapsedTime
-      if (concerns(principal).some((change) => (heard.get(change) ?? -1) >= begun)) limited.abort()
+      const startedAt = performance.now() - reply.elapsedTime
+      if (concerns(principal).some((change) => (heard.get(change) ?? -1) >= startedAt)) limited.abort()
       return {
         signal: limited.signal,
         forget () {

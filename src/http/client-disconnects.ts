@@ -29,7 +29,7 @@ export default fp(async function clientDisconnects (app) {
   })
   app.decorateReply('isAnswered', false)
 
-  app.addHook('onResponse', function noteAnswer (_request, reply, done) {
+  app.addHook('onResponse', function noteResponse (_request, reply, done) {
     reply.isAnswered = true
     done()
   })

@@ -92,7 +92,7 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
     )
   }
 
-  app.addHook('onResponse', function observeAnswer (request, reply, done) {
+  app.addHook('onResponse', function observeResponse (request, reply, done) {
     observe(request, reply, reply.statusCode)
     done()
   })

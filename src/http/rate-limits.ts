@@ -27,7 +27,7 @@ declare module 'fastify' {
 }
 
 /** Timeout for Redis, during a request and at the start. */
-const ANSWER_MS = 500
+const RESPONSE_MS = 500
 
 /** Readable, so that an operator sees which program the Redis keys belong to. */
 const PREFIX = 'locanda:requests:'
@@ -39,15 +39,15 @@ const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', '
 interface RateLimitsOptions {
   config: Config
   /** Timeout of Redis commands and connections, in milliseconds. */
-  redisAnswerMs?: number | undefined
+  redisResponseMs?: number | undefined
 }
 
 /**
  * The rate limit, per caller or, without valid credentials, per client IP. Requests for unknown paths count too. A
  * known path with the wrong method is a 405 that lists the allowed methods.
  */
-export default fp<RateLimitsOptions>(async function rateLimits (app, { config, redisAnswerMs = ANSWER_MS }) {
-  const redis = config.REDIS_URL === undefined ? undefined : await openRedis(app, config.REDIS_URL, redisAnswerMs)
+export default fp<RateLimitsOptions>(async function rateLimits (app, { config, redisResponseMs = RESPONSE_MS }) {
+  const redis = config.REDIS_URL === undefined ? undefined : await openRedis(app, config.REDIS_URL, redisResponseMs)
   await app.register(rateLimit, {
     max: ({ routeOptions }) => routeOptions.config.heavy ? config.RATE_LIMIT_HEAVY_MAX : config.RATE_LIMIT_MAX,
     timeWindow: config.RATE_LIMIT_WINDOW * 1000,
@@ -105,14 +105,14 @@ function callerKey (request: FastifyRequest): string {
  * Opens a Redis client that fails fast while Redis is unavailable. It logs when Redis becomes unavailable, and when it
  * is available again.
  */
-async function openRedis (app: FastifyInstance, url: string, answerMs: number): Promise<Redis> {
+async function openRedis (app: FastifyInstance, url: string, responseMs: number): Promise<Redis> {
   const { Redis } = await import('ioredis')
   const redis = new Redis(url, {
     lazyConnect: true,
-    connectTimeout: answerMs,
+    connectTimeout: responseMs,
     // A Redis that hangs delays one request by this time. Then its connection is closed, and later requests fail at
     // once.
-    socketTimeout: answerMs,
+    socketTimeout: responseMs,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false
   })

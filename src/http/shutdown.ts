@@ -11,7 +11,7 @@ import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 /** Time a client still has to send a body, before any work starts, and to read each part of a response. */
 const CLIENT_WITHIN_MS = 3000
 /** Time a started response still has. The client can request a long one again. */
-const ANSWER_WITHIN_MS = 10_000
+const RESPOND_WITHIN_MS = 10_000
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -70,7 +70,7 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
       }, CLIENT_WITHIN_MS),
       setTimeout(() => {
         for (const response of [...unfinished]) if (response.headersSent) response.destroy()
-      }, ANSWER_WITHIN_MS)
+      }, RESPOND_WITHIN_MS)
     ]
     await Promise.all(unfinished.map((response) => once(response, 'close')))
     deadlines.forEach(clearTimeout)

@@ -1,7 +1,7 @@
 /** Why an HTTP response cannot be used. The message is safe to log. */
 export class UnusableResponse extends Error {}
 
-/** Reads a body; the size limit applies after decompression. @throws UnusableAnswer when it is too large */
+/** Reads a body; the size limit applies after decompression. @throws UnusableResponse when it is too large */
 export async function readBody (response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let length = 0

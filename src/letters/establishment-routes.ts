@@ -4,7 +4,7 @@ import type { FastifyRequest } from 'fastify'
 import { DocumentImage, DocumentImagePart } from '#schemas/document.ts'
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import {
-  Establishment, EstablishmentAnswer, EstablishmentSaved, EstablishmentUpdate, LOGO_BODY_MAX, LogoAnswer, LogoRemoved,
+  Establishment, EstablishmentResponse, EstablishmentSaved, EstablishmentUpdate, LOGO_BODY_MAX, LogoRemoved, LogoResponse,
   LogoUpload
 } from '#schemas/establishment.ts'
 import type { Config } from '#src/config/config.ts'
@@ -23,7 +23,7 @@ const URL = '/api/v1/struttura'
 interface EstablishmentOptions { config: Config, establishments: Establishments }
 
 const getRoute = route({ access: 'auth' }, 'getStruttura', 'Che cosa la struttura dice di sé nelle lettere', {
-  response: { 200: EstablishmentAnswer, 304: Type.Null() }
+  response: { 200: EstablishmentResponse, 304: Type.Null() }
 })
 
 const updateRoute = route(
@@ -42,7 +42,7 @@ const saveLogoRoute = {
       errorCodes: [...IMAGE_ERRORS],
       description: 'PNG o JPEG di al massimo 5 MiB. È ricodificato senza metadati, con al massimo 800 pixel per lato.',
       body: LogoUpload,
-      response: { 200: LogoAnswer }
+      response: { 200: LogoResponse }
     }
   )
 }

@@ -112,7 +112,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
       reply.code(201).header('location', `${URL}/${body.prenotazione_id}`)
       return { success: true, data: present(letter), message: 'Lettera di benvenuto creata' }
     }
-    if (request.begun !== null) return answer(await begunBy(request))
+    if (request.startedWork !== null) return answer(await earlierLetter(request))
     const made = await inTurn(body.prenotazione_id, () => generateLetter(app, { clock, establishments }, reply, body))
     warn(reply, made.pdf)
     return answer(made.letter)
@@ -131,8 +131,8 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
   })
 
   /** The result of an earlier request with the same key. */
-  async function begunBy (request: FastifyRequest): Promise<StoredLetter> {
-    const letter = await findLetterById(db, Number(request.begun![0]))
+  async function earlierLetter (request: FastifyRequest): Promise<StoredLetter> {
+    const letter = await findLetterById(db, Number(request.startedWork![0]))
     if (!letter) throw new ChiaveEseguita()
     return letter
   }

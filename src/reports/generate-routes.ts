@@ -16,7 +16,7 @@ import { isUtf8OrWestern } from '#src/lib/utf8.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, warn, type GeneratedPdf, type PdfJob, type ReportRows } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
-import { storePdf, madeAnswer, makeFor, sendPdf, type App } from './stored-pdfs.ts'
+import { storePdf, pdfResponse, makeFor, sendPdf, type App } from './stored-pdfs.ts'
 import { findTemplate } from './templates/repository.ts'
 import { ownerOf } from './pdf-owner.ts'
 
@@ -71,13 +71,13 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   app.post('/api/generate-template', reportRoute, (request, reply) => {
     const { templateId, user_id, titolo } = request.body
     const wishes: ReportWishes = { templateId, user_id, titolo, rows: { body: request.bodyText } }
-    return answerReport(app, { config, clock }, request, reply, wishes)
+    return respondWithReport(app, { config, clock }, request, reply, wishes)
   })
 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
     // A repeated request is answered from the record, but not for a PDF that was deleted since.
     request.isUndecided = true
-    if (request.begun !== null) return madeAnswer(config.PUBLIC_URL, await begunBy(app, request, reply))
+    if (request.startedWork !== null) return pdfResponse(config.PUBLIC_URL, await earlierPdf(app, request, reply))
     const { body } = request
     const utente = await ownerOf(app, request, body.user_id)
     const pdf = await makeFor(app, reply, await jobOf(request))
@@ -85,7 +85,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
     const nome = nameOf(body.nome, `documento-${clock.today()}`)
     const record = await storePdf(app, request, pdf, { tipo: 'documento_pdf', utente, template_id, nome })
     warn(reply, pdf)
-    return madeAnswer(config.PUBLIC_URL, record)
+    return pdfResponse(config.PUBLIC_URL, record)
   }
 
   async function jobOf ({ body, bodyText }: FastifyRequest<{ Body: PdfRequest }>): Promise<PdfJob> {
@@ -133,7 +133,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
   app.post('/api/v1/report/csv', csvRoute, (request, reply) => {
     const { file, decimali, templateId, user_id, titolo } = request.body
     if (!isUtf8OrWestern(file)) throw new CorpoNonUtf8('file')
-    return answerReport(app, { config, clock }, request, reply, {
+    return respondWithReport(app, { config, clock }, request, reply, {
       rows: { csv: { bytes: file, decimali } }, templateId, user_id, titolo
     })
   })
@@ -161,11 +161,11 @@ interface ReportWishes {
  * Creates a financial report and answers with the PDF, or with its URL when the client prefers JSON. The PDF is stored
  * for a person, and when JSON is requested.
  */
-async function answerReport (
+async function respondWithReport (
   app: App, { config, clock }: GenerateOptions, request: FastifyRequest, reply: FastifyReply, wishes: ReportWishes
 ): Promise<unknown> {
   const wantsJson = prefers(request.headers.accept, 'application/json', 'application/pdf')
-  if (request.begun !== null) return await answerAgain(app, config, request, reply, wantsJson)
+  if (request.startedWork !== null) return await respondToRepeatedReport(app, config, request, reply, wantsJson)
   const { templateId = REPORT_TEMPLATE, user_id, titolo } = wishes
   const utente = await ownerOf(app, request, user_id)
   const pdf = await makeFor(app, reply, await reportJob(app, clock, wishes))
@@ -176,7 +176,7 @@ async function answerReport (
   if (utente === null && !wantsJson) return sendPdf(reply, pdf.bytes, nome)
   const description = { tipo: 'report_finanziario' as const, utente, template_id: templateId, nome }
   const record = await storePdf(app, request, pdf, description)
-  return wantsJson ? madeAnswer(config.PUBLIC_URL, record) : sendPdf(reply, pdf.bytes, nome)
+  return wantsJson ? pdfResponse(config.PUBLIC_URL, record) : sendPdf(reply, pdf.bytes, nome)
 }
 
 async function reportJob (
@@ -187,21 +187,23 @@ async function reportJob (
   return { kind: 'report', request: { ...rows, titolo, data }, source, date: Date.parse(`${data}T00:00:00Z`) }
 }
 
-async function answerAgain (
+async function respondToRepeatedReport (
   app: App, config: Config, request: FastifyRequest, reply: FastifyReply, wantsJson: boolean
 ): Promise<unknown> {
   request.isUndecided = true
-  const record = await begunBy(app, request, reply)
+  const record = await earlierPdf(app, request, reply)
   const object = await app.files.find(app.db, record.bucket, record.oggetto)
   if (!object) throw new ChiaveEseguita()
-  if (wantsJson) return madeAnswer(config.PUBLIC_URL, record)
+  if (wantsJson) return pdfResponse(config.PUBLIC_URL, record)
   const pieces = await (await app.files.read(object)).toArray() as Buffer[]
   return sendPdf(reply, Buffer.concat(pieces), record.nome)
 }
 
 /** The record of an earlier request with the same key. */
-async function begunBy ({ db, pdf }: App, { begun }: FastifyRequest, reply: FastifyReply): Promise<GeneratedPdf> {
-  const record = await pdf.find(db, begun![0]!)
+async function earlierPdf (
+  { db, pdf }: App, { startedWork }: FastifyRequest, reply: FastifyReply
+): Promise<GeneratedPdf> {
+  const record = await pdf.find(db, startedWork![0]!)
   if (!record) throw new ChiaveEseguita()
   reply.header('idempotency-replayed', 'true')
   return record

@@ -42,7 +42,7 @@ export function downloadUrl (publicUrl: string, { id }: Pick<GeneratedPdf, 'id'>
 }
 
 /** The answer for a PDF that was created and stored. */
-export function madeAnswer (publicUrl: string, record: Pick<GeneratedPdf, 'id'>) {
+export function pdfResponse (publicUrl: string, record: Pick<GeneratedPdf, 'id'>) {
   return { status: 'success' as const, download_url: downloadUrl(publicUrl, record), transaction_ref: record.id }
 }
 

@@ -14,13 +14,13 @@ import { scanRoutes } from './routes.ts'
 /** The scans in the personal-data report of a booking. */
 function scanReport (
   { files, repository, retention }: {
-    files: FileService, repository: ScanRepository, retention: Pick<ScanRetention, 'judge'>
+    files: FileService, repository: ScanRepository, retention: Pick<ScanRetention, 'statusesOf'>
   }
 ): PersonalDataReport {
   return {
     async describe (db, booking) {
       const scans = await repository.ofBooking(db, booking)
-      const statuses = await retention.judge(db, scans)
+      const statuses = await retention.statusesOf(db, scans)
       return scans.map(({ id, guest_idx: ospite }, at) => {
         const { stato, until } = statuses[at]!
         return {

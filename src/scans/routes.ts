@@ -4,7 +4,7 @@ import { type FieldError, IdParams } from '#schemas/common.ts'
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
 import {
-  SaveScanAnswer, SaveScanBody, Scan, ScanAnswer, ScanDeletion, ScanGuestAnswer, ScanGuestBody, ScanImage,
+  SaveScanResponse, SaveScanBody, Scan, ScanResponse, ScanDeletion, ScanGuestResponse, ScanGuestBody, ScanImage,
   ScanImagePart, ScanList, ScanQuery
 } from '#schemas/scan.ts'
 import { Segnalazione } from '#schemas/schedina.ts'
@@ -30,7 +30,7 @@ async function present (
   scans: readonly StoredScan[]
 ): Promise<Scan[]> {
   const pictures = await picturesOf(files, db, scans.map(({ id }) => id))
-  const statuses = await retention.judge(db, scans)
+  const statuses = await retention.statusesOf(db, scans)
   return scans.map((scan, at) => ({
     id: scan.id,
     ...repository.open(scan),
@@ -84,7 +84,7 @@ const saveRoute = {
         'Con prenotazione_id e guest_idx la scansione è di quell’ospite, e si elimina con le immagini dei documenti; ' +
         'altrimenti dopo IMAGE_RETENTION_DAYS giorni.',
       body: SaveScanBody,
-      response: { 200: SaveScanAnswer }
+      response: { 200: SaveScanResponse }
     }
   )
 }
@@ -94,7 +94,7 @@ const listRoute = route({ access: 'auth' }, 'listScansioni', 'Le scansioni salva
 })
 
 const getRoute = route({ access: 'auth' }, 'getScansione', 'Una scansione salvata', {
-  errorCodes: ['SCANSIONE_NON_TROVATA'], params: IdParams, response: { 200: ScanAnswer }
+  errorCodes: ['SCANSIONE_NON_TROVATA'], params: IdParams, response: { 200: ScanResponse }
 })
 
 const pictureRoute = route({ access: 'auth' }, 'getImmagineScansione', 'L’immagine di una scansione', {
@@ -117,7 +117,7 @@ const guestRoute = route(
       '`dati` completa o corregge i campi dell’ospite. La risposta dice che cosa impedirebbe ancora l’invio.',
     params: IdParams,
     body: ScanGuestBody,
-    response: { 200: ScanGuestAnswer }
+    response: { 200: ScanGuestResponse }
   }
 )
 

@@ -31,7 +31,7 @@ export function scanRetention (
   const daysAlone = Math.max(1, days)
 
   /** How long scans are kept and why, in their order. */
-  async function judge (db: Executor, scans: readonly StoredScan[]): Promise<ScanStatus[]> {
+  async function statusesOf (db: Executor, scans: readonly StoredScan[]): Promise<ScanStatus[]> {
     const bookings = new Set(scans.flatMap(({ prenotazione_id: id }) => id ?? []))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
     return scans.map(({ prenotazione_id: booking, guest_idx: place, created_at: saved }) => {
@@ -47,7 +47,7 @@ export function scanRetention (
       // Serializes with changes of its guests and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
       const scans = await repository.ofBooking(tx, booking)
-      const statuses = await judge(tx, scans)
+      const statuses = await statusesOf(tx, scans)
       const due = scans.flatMap(({ id }, at) => isDue(statuses[at]!) ? id : [])
       return await discard(tx, due, `prenotazione:${booking}`)
     })
@@ -72,7 +72,7 @@ export function scanRetention (
   }
 
   return {
-    judge,
+    statusesOf,
     /**
      * Deletes expired scans. If the process ends, the next run continues. A failure for one booking does not stop the
      * others.

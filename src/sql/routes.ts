@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyInstance, FastifyReply } from 'fastify'
 import { ErrorBody, Ref } from '#schemas/common.ts'
-import { SqlAnswer, SqlFailure, SqlQuery } from '#schemas/sql.ts'
+import { SqlResponse, SqlFailure, SqlQuery } from '#schemas/sql.ts'
 import type { Config } from '#src/config/config.ts'
 import { connectionCode, postgresError } from '#src/database/problems.ts'
 import { TroppeRichieste } from '#src/lib/errors.ts'
@@ -29,7 +29,7 @@ const querySqlRoute = {
     tags: ['Sistema'],
     summary: 'Esegue un’istruzione SQL con un ruolo che può poco',
     body: SqlQuery,
-    response: { 200: SqlAnswer, 400: Type.Union([Ref(SqlFailure), Ref(ErrorBody)]) }
+    response: { 200: SqlResponse, 400: Type.Union([Ref(SqlFailure), Ref(ErrorBody)]) }
   }
 } as const
 

@@ -13,7 +13,7 @@ interface Judged { valid: boolean, errors: Segnalazione[], warnings: Segnalazion
 
 const STAY = { check_in: today, numero_notti: 3 }
 
-async function judge (ospiti: Schedina[], prenotazione: object = STAY): Promise<Judged> {
+async function check (ospiti: Schedina[], prenotazione: object = STAY): Promise<Judged> {
   return (await call('POST', '/api/alloggiati/valida', { ospiti, prenotazione })).json<Judged>()
 }
 
@@ -27,27 +27,27 @@ t.test('a placeholder as document number is a warning, and a real number is none
   ]
   for (const numero_documento of placeholders) {
     for (const tipo_documento of ['PASOR', 'IDENT']) {
-      const { valid, warnings } = await judge([foreigner({ tipo_documento, numero_documento })])
+      const { valid, warnings } = await check([foreigner({ tipo_documento, numero_documento })])
       t.ok(valid)
       t.match(warnings, [{ campo: 'numero_documento', messaggio: /non sembra vero: ricopiarlo/ }], numero_documento)
       t.equal(warnings.length, 1)
     }
   }
   for (const numero_documento of ['C01X00T47', 'L8XT3912K', '1230567', 'AB0000001', '12-34-57']) {
-    t.same((await judge([foreigner({ tipo_documento: 'IDENT', numero_documento })])).warnings, [], numero_documento)
+    t.same((await check([foreigner({ tipo_documento: 'IDENT', numero_documento })])).warnings, [], numero_documento)
   }
 })
 
 t.test('a document number of two guests is a warning on the second, however it is written', async (t) => {
   const same = ['C01X00T47', 'c01x00t47', 'C01 X00 T47', 'C01-X00-T47', 'C01.X00/T47']
   for (const numero_documento of same) {
-    const { warnings } = await judge([foreigner(), foreigner({ nome: 'UTE', numero_documento })])
+    const { warnings } = await check([foreigner(), foreigner({ nome: 'UTE', numero_documento })])
     t.match(warnings.filter(({ ospite }) => ospite === 1).map(({ messaggio }) => messaggio).join(' '),
       /Anche l'ospite 1 ha questo numero/)
   }
   const family = [foreigner({ tipo_alloggiato: '17' }), member('19', 'UTE', { numero_documento: 'C01X00T47' })]
-  t.notMatch(about((await judge(family)).warnings, 'numero_documento'), /Anche/, 'a member sends no document')
-  t.same((await judge([foreigner(), foreigner({ nome: 'UTE', numero_documento: 'C01X00T48' })])).warnings, [])
+  t.notMatch(about((await check(family)).warnings, 'numero_documento'), /Anche/, 'a member sends no document')
+  t.same((await check([foreigner(), foreigner({ nome: 'UTE', numero_documento: 'C01X00T48' })])).warnings, [])
 })
 
 t.test('a code of bookings of other people is a warning, when their arrivals are close', async (t) => {
@@ -76,15 +76,15 @@ t.test('a name in the wrong encoding gets the probable name, as a warning or wit
   for (const name of NAMES) {
     for (const wrong of [utf8AsWindows1252(name), utf8AsWindows1252(utf8AsWindows1252(name))]) {
       for (const field of ['cognome', 'nome']) {
-        const { errors, warnings } = await judge([single({ [field]: wrong })])
+        const { errors, warnings } = await check([single({ [field]: wrong })])
         t.match(about([...errors, ...warnings], field), `Probabilmente è «${name}»`, wrong)
         if (errors.length > 0) t.same(warnings, [], 'no warning stands beside an error of its field')
       }
     }
-    t.notMatch(about((await judge([single({ cognome: name })])).warnings, 'cognome'), /Probabilmente/)
+    t.notMatch(about((await check([single({ cognome: name })])).warnings, 'cognome'), /Probabilmente/)
   }
   for (const name of ['GARCÃ', 'Ana Sofia Conceição', 'JOÃO', 'Â', 'Ångström']) {
-    t.notMatch(about((await judge([single({ cognome: name })])).warnings, 'cognome'), /Probabilmente/, name)
+    t.notMatch(about((await check([single({ cognome: name })])).warnings, 'cognome'), /Probabilmente/, name)
   }
 })
 
@@ -110,9 +110,9 @@ t.test('the countries have their everyday Italian names, without stray blanks', 
 })
 
 t.test('numbers, articles and days agree in composed texts', async (t) => {
-  const age = async (data_nascita: string) => about((await judge([single({ data_nascita })])).warnings, 'data_nascita')
+  const age = async (data_nascita: string) => about((await check([single({ data_nascita })])).warnings, 'data_nascita')
   const stay = async (numero_notti: number) =>
-    about((await judge([single()], { check_in: today, numero_notti })).warnings, 'numero_notti')
+    about((await check([single()], { check_in: today, numero_notti })).warnings, 'numero_notti')
   const line = async (text: string) =>
     (await call('POST', '/api/mrz/parse', { lines: [text, text] })).json<{ dettagli: Segnalazione[] }>()
       .dettagli[0]!.messaggio
@@ -142,6 +142,6 @@ t.test('numbers, articles and days agree in composed texts', async (t) => {
     [await saved(0), /^0 ospiti salvati$/]
   ]
   for (const [text, wanted] of cases) t.match(text, wanted)
-  const shifted = await judge([single()], { check_in: '2026-11-10', numero_notti: 45 })
+  const shifted = await check([single()], { check_in: '2026-11-10', numero_notti: 45 })
   t.match(about(shifted.warnings, 'numero_notti'), /; dal 10\/12\/2026 serve/)
 })

@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import type { BuildOptions } from '#src/app.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
-import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { plainResponse } from '#test/alloggiati/service/soap/calls.ts'
 import { response, readRequest, type Behaviour, type Received } from '#test/alloggiati/service/soap/server.ts'
 import { envelope, rowsOf } from '#test/alloggiati/service/soap/xml.ts'
 import { testClock } from '#test/clock.ts'
@@ -26,7 +26,7 @@ export interface StandIn extends Oracle {
   /** Whole requests so far. */
   calls: Call[]
   /** Operations of which at least one byte arrived, in order, complete or not. */
-  begun: string[]
+  startedCalls: string[]
   /** The behaviour for an operation, instead of the good answer. */
   on: Record<string, Behaviour | undefined>
   /**
@@ -68,7 +68,7 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
       const operation = /action="AlloggiatiService\/(\w+)"/.exec(input.toString('latin1'))?.[1]
       if (operation === undefined) return
       if (before === undefined) {
-        self.begun.push(operation)
+        self.startedCalls.push(operation)
         before = self.firstByte?.(operation, socket) ?? Promise.resolve()
         before.catch(() => {})
       }
@@ -95,7 +95,7 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
     acquired: () => memory.acquired().slice(forgotten),
     endpoint: `http://127.0.0.1:${port}/service.asmx`,
     calls: [],
-    begun: [],
+    startedCalls: [],
     on: {},
     callsOf: (operation) => self.calls.filter((call) => call.operation === operation),
     forget () {
@@ -103,7 +103,7 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
       delete self.firstByte
       delete self.connection
       self.calls.length = 0
-      self.begun.length = 0
+      self.startedCalls.length = 0
       forgotten = memory.acquired().length
     },
     async start () {
@@ -162,7 +162,7 @@ export function rowsReply (
         '<ErroreDettaglio>Numero Documento non valido</ErroreDettaglio></EsitoOperazioneServizio>'
   const details = `<Dettaglio>${outcomes.map(detail).join('')}</Dettaglio>`
   const result = `<result><SchedineValide>${valid}</SchedineValide>${details}</result>`
-  return plainAnswer(operation).replace(`</${operation}Response>`, `${result}</${operation}Response>`)
+  return plainResponse(operation).replace(`</${operation}Response>`, `${result}</${operation}Response>`)
 }
 
 /** A reply that refuses the whole call. */
@@ -193,9 +193,9 @@ const UNTIL_MS = 120_000
  * request.
  */
 export async function until (holds: () => boolean | Promise<boolean>): Promise<void> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   while (!await holds()) {
-    const waited = performance.now() - begun
+    const waited = performance.now() - startedAt
     if (waited > UNTIL_MS) throw new Error(`not so after ${UNTIL_MS / 1000} s: ${String(holds)}`)
     await wait(Math.min(Math.max(10, waited / 20), 50))
   }
@@ -217,7 +217,7 @@ export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): st
   if (operation === 'GenerateToken') return loginReply()
   return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test'
     ? rowsReply(operation, rows.map(() => true))
-    : plainAnswer(operation)
+    : plainResponse(operation)
 }
 
 /** The good answer of `GenerateToken`, with a token that is valid for `life` milliseconds. */

@@ -19,7 +19,7 @@ export function bounded (what: string, value: number, most: number): string[] {
 
 /** Runs the work and returns the elapsed milliseconds. */
 export async function timed (work: () => Promise<unknown>): Promise<number> {
-  const begun = performance.now()
+  const startedAt = performance.now()
   await work()
-  return performance.now() - begun
+  return performance.now() - startedAt
 }

@@ -8,7 +8,7 @@ import { buffer } from 'node:stream/consumers'
 import fc from 'fast-check'
 import t from 'tap'
 import type { Event } from '#schemas/event.ts'
-import type { JobAnswer } from '#schemas/job.ts'
+import type { JobResponse } from '#schemas/job.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { createBackup } from '#src/backup/create.ts'
@@ -183,7 +183,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   const call = (method: 'GET' | 'POST', url: string) => app.inject({ method, url, headers: { authorization } })
   const work = async (name: string) => {
     t.ok((await call('POST', `/api/v1/jobs/${name}/avvia`)).statusCode < 300)
-    const job = async () => (await call('GET', '/api/v1/jobs')).json<{ data: JobAnswer['data'][] }>().data
+    const job = async () => (await call('GET', '/api/v1/jobs')).json<{ data: JobResponse['data'][] }>().data
       .find(({ nome }) => nome === name)!
     await until(async () => !(await job()).in_corso && (await job()).esito !== null)
     t.match(await job(), { esito: 'riuscito' })

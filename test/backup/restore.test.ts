@@ -24,7 +24,7 @@ import { carryOut, knownMigrations } from '#src/database/migrate.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
 import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { removalWorker } from '#src/services/files/removal-worker.ts'
-import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { plainResponse } from '#test/alloggiati/service/soap/calls.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, invio, productionEnviron, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { create, guests, saveGuests } from '#test/bookings/samples.ts'
@@ -65,7 +65,7 @@ async function look ({ app, call }: TestApp, booking: number, submission: number
 /** A server with data: a booking with guests and an image, a submission, a receipt, an administrator. */
 async function worked (t: Test) {
   const police = await standIn(t)
-  police.on.Ricevuta = response(plainAnswer('Ricevuta')
+  police.on.Ricevuta = response(plainResponse('Ricevuta')
     .replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`))
   const environ = productionEnviron(police)
   const server = await build(t, environ)

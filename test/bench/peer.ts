@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import Fastify from 'fastify'
 import postgres from 'postgres'
 import { Type } from '@sinclair/typebox'
-import { Booking, BookingAnswer, BookingDetailAnswer } from '#schemas/booking.ts'
+import { Booking, BookingResponse, BookingDetailResponse } from '#schemas/booking.ts'
 
 /*
  * The minimal equivalent service: bare Fastify, the same SQL prepared by the driver, the same schemas. A separate
@@ -23,7 +23,7 @@ const stamps = sql`
 
 app.get<{ Params: { id: number } }>(
   '/api/v1/prenotazioni/:id',
-  { schema: { response: { 200: BookingDetailAnswer } } },
+  { schema: { response: { 200: BookingDetailResponse } } },
   async (request, reply) => {
     const [booking] = await sql`
     select ${columns}, (
@@ -46,7 +46,7 @@ app.get(
 
 app.post<{ Body: Record<string, string | number> }>(
   '/api/v1/prenotazioni',
-  { schema: { response: { 201: BookingAnswer(201) } } },
+  { schema: { response: { 201: BookingResponse(201) } } },
   async (request, reply) => {
     const { nome_cognome = '', lingua = '', email = '', paese_id = 0, check_in = '', check_out = '' } = request.body
     const { numero_ospiti = 0 } = request.body

@@ -21,7 +21,7 @@ export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }
 export const SMALL_RUSH: Rush = { bookings: 15, callMs: 1000 }
 
 /** Limits in seconds: until the last of many responses, and for all bookings of a day in one request. */
-const ANSWER_S = 26
+const RESPONSE_S = 26
 const DAY_S = 30
 /** Rows per Send of a day. */
 const ROWS = 50
@@ -78,7 +78,7 @@ async function oneByOne (server: Running, police: StandIn, { bookings, callMs }:
     under(1.25, 'x', { name: `${what}: time / calls × time of a call`, amounts: [took / ideal] }),
     under(1, 'refused', { name: `${what}: refused`, amounts: [responses.filter(({ kept }) => !kept).length] }),
     under(1, 'twice', { name: `${what}: acquired twice`, amounts: [twice(police.acquired()).length] }),
-    under(ANSWER_S, 's', {
+    under(RESPONSE_S, 's', {
       name: `${what}: the last answer`,
       amounts: [Math.max(...responses.map(({ took }) => took)) / 1000]
     })
@@ -129,13 +129,13 @@ async function acquired (police: StandIn, rows: number): Promise<void> {
   }
 }
 
-interface Answer { data?: { id: number }, dettagli?: { codice_errore: string } }
+interface ApiResponse { data?: { id: number }, dettagli?: { codice_errore: string } }
 
-async function post (server: Running, path: string, body: object): Promise<{ status: number, body: Answer }> {
+async function post (server: Running, path: string, body: object): Promise<{ status: number, body: ApiResponse }> {
   const response = await fetch(server.url + path, {
     method: 'POST',
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
     body: JSON.stringify(body)
   })
-  return { status: response.status, body: await response.json() as Answer }
+  return { status: response.status, body: await response.json() as ApiResponse }
 }

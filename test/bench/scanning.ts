@@ -169,9 +169,9 @@ function isSame (lines: readonly string[], each: Case): boolean {
 }
 
 function timeOf (work: () => unknown): number {
-  const begun = performance.now()
+  const startedAt = performance.now()
   kept[0] = work()
-  return performance.now() - begun
+  return performance.now() - startedAt
 }
 
 async function largePicture (each: Case): Promise<Gray> {

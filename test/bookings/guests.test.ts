@@ -184,7 +184,7 @@ t.test('the body contains the booking\'s id and the list', async (t) => {
   }
 })
 
-interface Answer { message: string, deleted: number[], status: number }
+interface ErasureResponse { message: string, deleted: number[], status: number }
 
 async function some (count: number): Promise<number[]> {
   const ids: number[] = []
@@ -229,7 +229,7 @@ t.test('exactly the named bookings are deleted', async (t) => {
 
 t.test('deleted contains only the ids that existed, each once', async (t) => {
   const [id] = await some(1)
-  t.same((await erase(id, 2_000_000, id, 2_147_483_647)).json<Answer>().deleted, [id])
+  t.same((await erase(id, 2_000_000, id, 2_147_483_647)).json<ErasureResponse>().deleted, [id])
   t.same((await erase(id)).json(), { message: '0 prenotazioni eliminate', deleted: [], status: 200 })
 })
 
@@ -271,7 +271,7 @@ t.test('a booking whose submission is closed is deleted, and the submission\'s r
   for (const stato of closed) {
     const [id] = await some(1)
     await submission(Number(id), stato)
-    t.same((await erase(id)).json<Answer>().deleted, [id], stato)
+    t.same((await erase(id)).json<ErasureResponse>().deleted, [id], stato)
     t.equal((await app.sql`select stato from invii where prenotazione_id = ${Number(id)}`)[0]?.stato, stato)
   }
 })
@@ -279,7 +279,7 @@ t.test('a booking whose submission is closed is deleted, and the submission\'s r
 t.test('an open submission of another booking does not prevent the deletion', async (t) => {
   const [open, other] = await some(2)
   await submission(Number(open), 'sconosciuto')
-  t.same((await erase(other)).json<Answer>().deleted, [other])
+  t.same((await erase(other)).json<ErasureResponse>().deleted, [other])
 })
 
 t.test('ids are positive integers in a list of at most 10,000', async (t) => {

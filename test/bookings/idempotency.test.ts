@@ -12,8 +12,8 @@ const LARGE = 'x'.repeat(2 ** 17)
 const done: string[] = []
 let finish = Promise.withResolvers<void>()
 const { app, call, token } = await build(t, {}, extraRoutes((app) => {
-  const Answer = Closed({ testo: Type.String() })
-  const schema = { response: { 200: Answer, 422: Answer } }
+  const TextResponse = Closed({ testo: Type.String() })
+  const schema = { response: { 200: TextResponse, 422: TextResponse } }
   const config = { access: 'auth' as const, idempotent: true }
   app.post('/prova/fatta', { config, schema }, async () => {
     done.push('fatta')
@@ -25,7 +25,7 @@ const { app, call, token } = await build(t, {}, extraRoutes((app) => {
   })
   app.post('/prova/fallita', { config, schema }, async () => { throw new ServizioOccupato() })
   app.post('/prova/iniziata', { config, schema }, async (request, reply) => {
-    if (request.begun !== null) return { testo: request.begun.join() }
+    if (request.startedWork !== null) return { testo: request.startedWork.join() }
     done.push('iniziata')
     await app.db.transaction((tx) => request.recordInProgress(tx, 'lavoro'))
     return reply.code(422).send({ testo: LARGE })

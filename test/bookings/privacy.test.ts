@@ -6,7 +6,7 @@ import { buffer } from 'node:stream/consumers'
 import type { Static } from '@sinclair/typebox'
 import t from 'tap'
 import yauzl from 'yauzl'
-import type { ErasureAnswer } from '#schemas/privacy.ts'
+import type { ErasureResponse } from '#schemas/privacy.ts'
 import { archive } from '#src/bookings/privacy/routes.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
@@ -158,7 +158,7 @@ t.test('an erasure deletes booking, guests and images, keeps what the law requir
   const before = await held(server, id)
   const response = await erase(server, id)
   t.equal(response.statusCode, 200)
-  const { message, eliminati, conservati } = response.json<Static<typeof ErasureAnswer>>()
+  const { message, eliminati, conservati } = response.json<Static<typeof ErasureResponse>>()
   t.equal(message, `Prenotazione ${id} cancellata`)
   t.same(eliminati, before.filter(({ per_legge: isLegal }) => !isLegal))
   t.same(conservati, before.filter(({ per_legge: isLegal }) => isLegal))
@@ -176,7 +176,7 @@ t.test('an erasure deletes booking, guests and images, keeps what the law requir
   t.same([...files.keys()], ['privacy.json', 'invii.json'])
   t.match(textOf(files, 'privacy.json'), { esiste: false })
 
-  const again = (await erase(server, id)).json<Static<typeof ErasureAnswer>>()
+  const again = (await erase(server, id)).json<Static<typeof ErasureResponse>>()
   t.same(again, { message: 'Non c’è più niente da cancellare', eliminati: [], conservati, status: 200 })
   t.equal((await server.app.sql`
     select from audit_log where action = 'dati_cancellati' and object = ${`prenotazione:${id}`}`).length, 1)

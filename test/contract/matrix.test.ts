@@ -6,7 +6,7 @@ import { API_KEY, build } from '#test/helper.ts'
 import { accessRows } from './access.ts'
 import { administrationRows } from './administration.ts'
 import { bookingRows } from './bookings.ts'
-import { openHouse, prover } from './shared-server.ts'
+import { startSharedServer, prover } from './shared-server.ts'
 import { paperRows } from './papers.ts'
 import { policeRows } from './police.ts'
 import { HONOURED, WITHOUT_KEY } from './replays.ts'
@@ -44,7 +44,7 @@ const BEGUN = new Set([
 
 t.test('the contract', async (t) => {
   const honouring: string[] = []
-  const server = await openHouse(t, (route) => {
+  const server = await startSharedServer(t, (route) => {
     const { method, url, config, onSend = [] } = route
     if (method !== 'POST' || !config?.idempotent) return
     honouring.push(addressOf(url))

@@ -1,5 +1,5 @@
 import { LAYOUT, LENGTH } from '#src/alloggiati/codec/layout.ts'
-import type { InvioAnswer } from '#schemas/alloggiati.ts'
+import type { InvioResponse } from '#schemas/alloggiati.ts'
 import type { Codici } from '#schemas/codici.ts'
 import { family, foreigner, single } from '#test/alloggiati/rules/samples.ts'
 import { response, closedPort } from '#test/alloggiati/service/soap/server.ts'
@@ -22,7 +22,7 @@ const codes = (value: unknown) => Array.isArray(value) && value.length > 0 && va
 export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove: Prove): Promise<void> {
   const send = async (ospiti: object[], more: object = {}) =>
     await key('POST', `${PATH}/invio`, { ospiti, prenotazione: STAY, ...more })
-  const judge = async (...ospiti: object[]) => await key('POST', `${PATH}/valida`, { ospiti, prenotazione: STAY })
+  const check = async (...ospiti: object[]) => await key('POST', `${PATH}/valida`, { ospiti, prenotazione: STAY })
   const acquired = async () =>
     (await key('GET', `${PATH}/sandbox/schedine`)).json<{ data: { riga: string }[] }>().data.map(({ riga }) => riga)
   const sent = (metodo: string, ricevuta: Wanted): Wanted => ({
@@ -60,31 +60,31 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
   }
 
   await prove('E09', async (t) => {
-    exactly(t, await judge(single()), 200, { valid: true, errors: [], warnings: [] })
+    exactly(t, await check(single()), 200, { valid: true, errors: [], warnings: [] })
     exactly(t, await key('POST', `${PATH}/valida`, {}), 400, anError(400, /./, {
       dettagli: [{ campo: 'ospiti', messaggio: /./ }, { campo: 'prenotazione', messaggio: /./ }]
     }))
   })
   await prove('V1', async (t) => {
-    const { errors } = exactly<{ errors: object[] }>(t, await judge(family()[0]!, single({ sesso: 'X' })), 200, {
+    const { errors } = exactly<{ errors: object[] }>(t, await check(family()[0]!, single({ sesso: 'X' })), 200, {
       valid: false, errors: (value) => Array.isArray(value), warnings: (value) => Array.isArray(value)
     })
     t.match(errors.find((each) => 'campo' in each && each.campo === 'sesso'), { ospite: 1, messaggio: String })
   })
   await prove('V2', async (t) => {
     const strange = single({ numero_documento: '1' })
-    exactly(t, await judge(strange), 200, { valid: true, errors: [], warnings: [remark('numero_documento')] })
-    exactly(t, await judge(single({ sesso: 'X' })), 200, { valid: false, errors: [remark('sesso')], warnings: [] })
+    exactly(t, await check(strange), 200, { valid: true, errors: [], warnings: [remark('numero_documento')] })
+    exactly(t, await check(single({ sesso: 'X' })), 200, { valid: false, errors: [remark('sesso')], warnings: [] })
   })
   await prove('V3', async (t) => {
-    exactly(t, await judge(foreigner({ provincia_nascita: 'RM' })), 200, {
+    exactly(t, await check(foreigner({ provincia_nascita: 'RM' })), 200, {
       valid: false, errors: [remark('provincia_nascita')], warnings: []
     })
-    exactly(t, await judge(foreigner({ numero_documento: '1' })), 200, {
+    exactly(t, await check(foreigner({ numero_documento: '1' })), 200, {
       valid: true, errors: [], warnings: [remark('numero_documento')]
     })
   })
-  await prove('V4', async (t) => { t.equal((await judge({})).statusCode, 200) })
+  await prove('V4', async (t) => { t.equal((await check({})).statusCode, 200) })
 
   await prove('I1', async (t) => {
     const before = await acquired()
@@ -108,7 +108,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
   })
   await prove('I3', async (t) => {
     const response = await send([single({ cognome: 'RIUSCITI', numero_documento: 'CA00002AA' })])
-    exactly<InvioAnswer>(t, response, 200, sent('Send', /^AW-/))
+    exactly<InvioResponse>(t, response, 200, sent('Send', /^AW-/))
   })
   // Only the police reject this record: our validation rules must accept it.
   const police = await standIn(t)
@@ -123,7 +123,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
   }
   await prove('I5', async (t) => {
     const guest = single({ cognome: 'FERMATI', data_nascita: '2026-13-01' })
-    t.match((await judge(guest)).json(), { valid: false })
+    t.match((await check(guest)).json(), { valid: false })
     const before = await acquired()
     exactly(t, await send([guest]), 422, {
       ...anError(422, /./, {

@@ -1,4 +1,4 @@
-import type { ParseMrzAnswer } from '#schemas/scanning.ts'
+import type { ParseMrzResponse } from '#schemas/scanning.ts'
 import { page } from '#test/scanning/ocr/pages.ts'
 import { PICTURES } from '#test/fuzz/pictures.ts'
 import { anError, anInteger, anyText, exactly, type Wanted } from './exactly.ts'
@@ -79,7 +79,7 @@ export async function scanningRows ({ key }: SharedServer, prove: Prove): Promis
   for (const row of ['S2', 'L6'] as const) {
     await prove(row, async (t) => {
       for (const [format, { lines }] of Object.entries(SPECIMENS)) {
-        t.equal((await parse(lines)).json<ParseMrzAnswer>().parsed.format, format)
+        t.equal((await parse(lines)).json<ParseMrzResponse>().parsed.format, format)
         for (const wrong of [lines.map((line) => line.slice(1)), lines.map((line) => `${line}<`)]) {
           t.equal((await parse(wrong)).statusCode, 400)
         }

@@ -31,7 +31,9 @@ export interface SharedServer extends TestApp {
 export type Prove = (row: RowId, work: (t: Test) => Promise<void>) => Promise<void>
 
 /** Starts the shared server. @param see called with every route that is added */
-export async function openHouse (t: Test, see: (route: RouteOptions) => void = () => {}): Promise<SharedServer> {
+export async function startSharedServer (
+  t: Test, see: (route: RouteOptions) => void = () => {}
+): Promise<SharedServer> {
   const failing = extraRoutes((app) => {
     app.get('/prova/guasto', { config: { access: 'public' }, schema: { hide: true } }, async () => {
       throw new TypeError('guasto di prova')

@@ -1,5 +1,5 @@
 import { addDays, createClock } from '#src/lib/time.ts'
-import type { Ask, ClientAnswer } from './responses.ts'
+import type { Ask, ClientResponse } from './responses.ts'
 import { corrected, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
@@ -13,13 +13,13 @@ const SAID: Record<string, { status: number, codice?: string }> = {
 }
 
 interface Booking { id: number, guests: readonly Guest[] }
-interface DayAnswer { prenotazioni?: { prenotazione_id: number, stato: string, ricevute?: string[] }[] }
+interface DayResponse { prenotazioni?: { prenotazione_id: number, stato: string, ricevute?: string[] }[] }
 
 interface Surroundings {
   random: SeededRandom
   ask: Ask
   newGuests: () => Guest[]
-  note: (response: ClientAnswer) => void
+  note: (response: ClientResponse) => void
 }
 
 /**
@@ -83,7 +83,7 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
 
   async function sendDay (bookings: readonly Booking[]): Promise<void> {
     const got = await ask('/api/v1/invii/giornata', { prenotazioni: bookings.map(({ id }) => id) })
-    for (const { prenotazione_id, stato, ricevute } of (got?.body as DayAnswer | undefined)?.prenotazioni ?? []) {
+    for (const { prenotazione_id, stato, ricevute } of (got?.body as DayResponse | undefined)?.prenotazioni ?? []) {
       const { guests } = bookings.find(({ id }) => id === prenotazione_id)!
       note({
         guests: guests.map(({ n }) => n),

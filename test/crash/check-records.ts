@@ -3,7 +3,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { verifyChain } from '#src/services/audit/verify.ts'
 import type { Connection } from '#src/database/connect.ts'
 import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
-import type { ClientAnswer } from './responses.ts'
+import type { ClientResponse } from './responses.ts'
 import { identityOf, isSameNight, personOf, traitsOf } from './people.ts'
 
 /** The violations found, one text each. All lists are empty when the ledger is correct. */
@@ -54,7 +54,7 @@ interface Records {
 export async function checkRecords (
   { sql, db }: Pick<Connection, 'sql' | 'db'>,
   keys: Keys,
-  responses: readonly ClientAnswer[],
+  responses: readonly ClientResponse[],
   acquired: readonly string[]
 ): Promise<Faults> {
   const found = await sql<Omit<Entry, 'line'>[]>`
@@ -120,7 +120,7 @@ function isConfirmed ({ confermata }: Entry): boolean {
   return confermata
 }
 
-function findLost ({ guests, status, ricevuta: reference, schedine }: ClientAnswer, { persons }: Records): string[] {
+function findLost ({ guests, status, ricevuta: reference, schedine }: ClientResponse, { persons }: Records): string[] {
   const acquired = (at: number) =>
     status === 200 || schedine?.find(({ ospite }) => ospite === at)?.esito === 'acquisita'
   return guests
@@ -130,7 +130,7 @@ function findLost ({ guests, status, ricevuta: reference, schedine }: ClientAnsw
 
 /** Finds guests reported as not sent that the police acquired, unless another submission covers them. */
 function findWronglyNotSent (
-  { guests, status, codice, ricevuta: reference }: ClientAnswer,
+  { guests, status, codice, ricevuta: reference }: ClientResponse,
   { persons, byPerson }: Records
 ): string[] {
   if (status !== 422 || codice === undefined || !NOT_SENT.has(codice)) return []
@@ -140,7 +140,7 @@ function findWronglyNotSent (
     .map((n) => `person ${n}: the answer ${reference} says not sent, and the police has acquired`)
 }
 
-function findGoneReference ({ ricevuta: reference }: ClientAnswer, { references }: Records): string[] {
+function findGoneReference ({ ricevuta: reference }: ClientResponse, { references }: Records): string[] {
   return reference === undefined || references.has(reference)
     ? []
     : [`${reference}: a client has this reference, and the ledger has not`]

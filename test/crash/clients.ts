@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { invio } from '#test/alloggiati/stand-in.ts'
 import type { ServerProcess } from '#test/running-server.ts'
-import type { ClientAnswer } from './responses.ts'
+import type { ClientResponse } from './responses.ts'
 import { bookingDesk } from './booking-desk.ts'
 import { corrected, person, respelled, withLeader, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
@@ -18,7 +18,7 @@ const RECENT = 40
  * unchanged, respelled or corrected. Some submit in a rush, some submit whole days of bookings.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {
-  const responses: ClientAnswer[] = []
+  const responses: ClientResponse[] = []
   const state = { next: 0, stopped: false }
   const newPerson = () => person(state.next++)
   const newGuests = () => Array.from({ length: 1 + random.integer(3) }, newPerson)
@@ -79,8 +79,8 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     guests: readonly Guest[],
     more: object = {},
     headers: Record<string, string> = {}
-  ): Promise<ClientAnswer | undefined> {
-    const answer: ClientAnswer = { guests: guests.map(({ n }) => n), status: undefined }
+  ): Promise<ClientResponse | undefined> {
+    const answer: ClientResponse = { guests: guests.map(({ n }) => n), status: undefined }
     const body = invio(guests.map(({ schedina }) => schedina), { ...more })
     responses.push(answer)
     const got = await ask('/api/alloggiati/invio', body, headers)

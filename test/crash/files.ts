@@ -59,7 +59,7 @@ export async function crashFiles (
         await runOnce(env, turn % 3 < 2 ? STEPS[turn % STEPS.length] : undefined, random.integer(LIFE_MS))
       }
     }))
-    return { kills: done, ...await judge(url, dataDir, masterKey) }
+    return { kills: done, ...await checkFiles(url, dataDir, masterKey) }
   } finally {
     rmSync(dataDir, { recursive: true, force: true })
   }
@@ -102,7 +102,7 @@ async function tombstonesGone (sql: Connection['sql']): Promise<void> {
   }
 }
 
-async function judge (url: string, dataDir: string, masterKey: Buffer): Promise<Omit<FilesResult, 'kills'>> {
+async function checkFiles (url: string, dataDir: string, masterKey: Buffer): Promise<Omit<FilesResult, 'kills'>> {
   const { db, sql, close } = connect(url, 4)
   const root = join(dataDir, 'files')
   const keys = createKeys(masterKey)

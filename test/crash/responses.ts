@@ -1,5 +1,5 @@
 /** The response to a client that submitted a list of guests. */
-export interface ClientAnswer {
+export interface ClientResponse {
   /** Person numbers, in list order. */
   guests: readonly number[]
   /** Undefined when the connection ended before the response. */

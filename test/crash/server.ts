@@ -13,7 +13,7 @@ const { CRASH_STEP, CRASH_TIMES = '1', CRASH_POSTMASTER } = process.env
 /** Short, because a hanging police service would hold up the test. */
 const SOAP_TIMEOUT_MS = 2000
 /** Shorter than the SOAP timeout, so that slow calls are answered before they end. */
-const POLICE_ANSWER_MS = 1000
+const POLICE_RESPONSE_MS = 1000
 
 const print = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
 
@@ -44,7 +44,7 @@ makeDataFolder(config.DATA_DIR)
 const app = await build({
   config,
   logStream: { write: () => {} },
-  times: { soapTimeoutMs: SOAP_TIMEOUT_MS, policeAnswerMs: POLICE_ANSWER_MS }
+  times: { soapTimeoutMs: SOAP_TIMEOUT_MS, policeResponseMs: POLICE_RESPONSE_MS }
 })
 print({ msg: 'ready', address: await app.listen({ port: 0, host: '127.0.0.1' }) })
 // A graceful exit lets Node store its compile cache for the next start.

@@ -4,7 +4,7 @@ import { join } from 'node:path'
 import fc from 'fast-check'
 import t, { type Test } from 'tap'
 import { validateXML } from 'xmllint-wasm'
-import type { Job, JobAnswer, JobList } from '#schemas/job.ts'
+import type { Job, JobResponse, JobList } from '#schemas/job.ts'
 import { checkedOutCommit, taggedVersion, versionOf } from '#src/lib/version.ts'
 import { addDays } from '#src/lib/time.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -249,7 +249,7 @@ t.test('a job that an administrator starts runs at once, is audited, and keeps i
   const { prossimo_avvio: next } = await find('prova')
   const response = await ask('POST', start('prova'))
   t.equal(response.statusCode, 200)
-  const { data } = response.json<JobAnswer>()
+  const { data } = response.json<JobResponse>()
   t.match(data, { nome: 'prova', in_corso: false, esito: 'riuscito', durata_ms: Number, prossimo_avvio: next })
   t.ok(Math.abs(Date.parse(data.ultimo_avvio!) - Date.now()) < 60_000)
   t.same(await find('prova'), data)

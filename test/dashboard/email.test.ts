@@ -1,7 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
 import { mails } from '#drizzle/tables/mail.ts'
-import type { Email, EmailAnswer } from '#schemas/email.ts'
+import type { Email, EmailResponse } from '#schemas/email.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { environ, FROM, over } from '#test/services/mail/posting.ts'
@@ -18,7 +18,7 @@ interface Sender extends TestApp {
   /** `POST /api/send-email` by an administrator. */
   post (email?: Partial<typeof EMAIL>, headers?: Record<string, string>): Promise<LightMyRequestResponse>
   /** The same, when it succeeds, with the response time in milliseconds. */
-  send (email?: Partial<typeof EMAIL>): Promise<EmailAnswer & { ms: number }>
+  send (email?: Partial<typeof EMAIL>): Promise<EmailResponse & { ms: number }>
   /** `GET /api/v1/email` by an administrator. */
   follow (ids: readonly number[]): Promise<Email[]>
 }
@@ -42,10 +42,10 @@ async function sender (
     ...built,
     post,
     async send (email) {
-      const begun = performance.now()
+      const startedAt = performance.now()
       const response = await post(email)
       t.equal(response.statusCode, 200, response.body)
-      return { ...response.json<EmailAnswer>(), ms: performance.now() - begun }
+      return { ...response.json<EmailResponse>(), ms: performance.now() - startedAt }
     },
     async follow (ids) {
       const url = `/api/v1/email?ids=${ids.join()}`

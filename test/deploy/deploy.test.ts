@@ -37,10 +37,10 @@ const CLIENTS = 3
 /** Pause between a client's requests. A shorter one proves no more and slows down the restarts. */
 const PAUSE_MS = 15
 
-interface Answer { status: number, body: { data?: { id: number } } }
+interface ApiResponse { status: number, body: { data?: { id: number } } }
 
 /** Sends one request over keep-alive connections. */
-function ask ({ port, certificate }: Nginx, agent: Agent, path: string, body?: object): Promise<Answer> {
+function ask ({ port, certificate }: Nginx, agent: Agent, path: string, body?: object): Promise<ApiResponse> {
   return new Promise((resolve, reject) => {
     const sent = request({
       port,
@@ -52,7 +52,8 @@ function ask ({ port, certificate }: Nginx, agent: Agent, path: string, body?: o
       method: body ? 'POST' : 'GET',
       headers: { host: 'locanda.example', 'x-api-key': API_KEY, 'content-type': 'application/json' }
     }, (response) => {
-      json(response).then((body) => resolve({ status: response.statusCode!, body: body as Answer['body'] }), reject)
+      const status = response.statusCode!
+      json(response).then((body) => resolve({ status, body: body as ApiResponse['body'] }), reject)
     })
     sent.on('error', reject)
     sent.end(body && JSON.stringify(body))
@@ -214,7 +215,7 @@ t.test('restarting instances in turn under load loses no request and repeats no 
   const names: string[] = []
   let reads = 0
   const over = new AbortController()
-  const note = async (name: string, response: Promise<Answer>, status: number) => {
+  const note = async (name: string, response: Promise<ApiResponse>, status: number) => {
     const { status: got } = await response.catch((err: Error) => ({ status: err.message }))
     if (got !== status) bad.push([name, got])
     await sleep(PAUSE_MS)

@@ -57,7 +57,7 @@ export interface Document {
 }
 
 /** Inlines shared responses into every operation. */
-export function withAnswers<
+export function withResponses<
   Each extends { paths: Record<string, Record<string, { responses: Record<string, object> }>> }
 > (document: Each): Each {
   const resolve = resolver(document)

@@ -2,8 +2,8 @@ import { Agent, request as send, type IncomingHttpHeaders } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
 import { callers, ONE, ONE_JSON, type Callers } from './callers.ts'
-import { operationsOf, resolver, type Document, withAnswers } from './document.ts'
-import { judge, type Answer, type Judge } from './judge.ts'
+import { operationsOf, resolver, type Document, withResponses } from './document.ts'
+import { responseChecker, type ApiResponse, type CheckResponse } from './response-checker.ts'
 import { requests, type FuzzedRequest } from './requests.ts'
 import { KINDS, type Kind } from './values.ts'
 
@@ -40,9 +40,9 @@ const UNDO: Readonly<Record<string, { path: string, body: object }>> = {
 /** Generates requests from the server's OpenAPI document, and checks each response against it. */
 export async function runFuzz ({ address, cases, seed, ...keys }: FuzzOptions): Promise<FuzzResult> {
   const agent = new Agent({ keepAlive: true })
-  const document = withAnswers(await (await fetch(`${address}/openapi.json`, { headers: ONE })).json() as Document)
+  const document = withResponses(await (await fetch(`${address}/openapi.json`, { headers: ONE })).json() as Document)
   const who = callers(address, keys)
-  const judged = judge(document)
+  const checkResponse = responseChecker(document)
   const result: FuzzResult = {
     requests: 0,
     accepted: { valid: 0, nearly: 0, hostile: 0 },
@@ -53,7 +53,7 @@ export async function runFuzz ({ address, cases, seed, ...keys }: FuzzOptions): 
   const waiting = shuffled(document, cases, seed)
   const work = async () => {
     for (let next = waiting.pop(); next !== undefined; next = waiting.pop()) {
-      await one(next, { address, agent, who, judged, result })
+      await one(next, { address, agent, who, checkResponse, result })
     }
   }
   await Promise.all(Array.from({ length: PARALLEL }, work))
@@ -70,20 +70,22 @@ function shuffled (document: Document, cases: number, seed: number): FuzzedReque
   return fc.sample(fc.shuffledSubarray(all, { minLength: all.length }), { numRuns: 1, seed })[0]!
 }
 
-interface Surroundings { address: string, agent: Agent, who: Callers, judged: Judge, result: FuzzResult }
+interface Surroundings { address: string, agent: Agent, who: Callers, checkResponse: CheckResponse, result: FuzzResult }
 
-async function one (fuzzed: FuzzedRequest, { address, agent, who, judged, result }: Surroundings): Promise<void> {
+async function one (
+  fuzzed: FuzzedRequest, { address, agent, who, checkResponse, result }: Surroundings
+): Promise<void> {
   const { kind, caller, path, operation } = fuzzed
-  const begun = performance.now()
+  const startedAt = performance.now()
   const answer = await exchange(agent, address, fuzzed, await who.headers(caller))
-    .catch((err: unknown): Answer => ({ status: 0, headers: {}, body: String(err) }))
-  const ms = Math.round(performance.now() - begun)
+    .catch((err: unknown): ApiResponse => ({ status: 0, headers: {}, body: String(err) }))
+  const ms = Math.round(performance.now() - startedAt)
   if (ms > result.slowest.ms) result.slowest = { ms, request: `${operation.method} ${path}` }
   result.requests++
   result.statuses[answer.status] = (result.statuses[answer.status] ?? 0) + 1
   if (answer.status >= 200 && answer.status < 400) result.accepted[kind]++
   if (answer.status === 401 && caller === 'person') who.forget()
-  const fault = judged(fuzzed, answer)
+  const fault = checkResponse(fuzzed, answer)
   if (fault !== undefined) {
     const { headers, body } = fuzzed
     const sent = `${JSON.stringify(headers)} ${body?.slice(0, 300).toString() ?? ''}`
@@ -101,7 +103,7 @@ async function one (fuzzed: FuzzedRequest, { address, agent, who, judged, result
 
 function exchange (
   agent: Agent, address: string, fuzzed: FuzzedRequest, credentials: Record<string, string>
-): Promise<Answer> {
+): Promise<ApiResponse> {
   const { operation: { method }, path, headers, body } = fuzzed
   const { hostname, port } = new URL(address)
   const length: Record<string, string> = body === undefined ? {} : { 'content-length': String(Buffer.byteLength(body)) }

@@ -207,7 +207,7 @@ async function redis (t: Test, port: number, ...settings: string[]) {
 const AWAY = 'Redis is unavailable: requests are not counted'
 const BACK = 'Redis is available again: requests are counted'
 /** The default timeout, in milliseconds. */
-const USUAL = { times: { redisAnswerMs: 500 } }
+const USUAL = { times: { redisResponseMs: 500 } }
 const status = async ({ app }: TestApp) => (await app.inject('/nulla')).statusCode
 const times = ({ logs }: TestApp, text: string) => logs.filter(({ msg }) => msg === text).length
 

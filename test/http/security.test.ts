@@ -108,15 +108,15 @@ t.test(
 )
 
 t.test('responses with personal data forbid caching', async (t) => {
-  const mapBackendErrors = routes.filter(
+  const privateRoutes = routes.filter(
     ({ config, method }) => config?.access !== 'public' && method === 'GET' && config?.access !== undefined
   )
-  for (const { url } of mapBackendErrors) {
+  for (const { url } of privateRoutes) {
     const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
     // Code tables are the same for all callers, and large: a client may cache them, if it revalidates.
     t.equal(headers['cache-control'], url === '/api/alloggiati/codici' ? 'private, no-cache' : 'no-store', url)
   }
-  t.ok(mapBackendErrors.length > 8)
+  t.ok(privateRoutes.length > 8)
 })
 
 t.test('without CORS_ORIGINS no other origin is allowed, not even in a preflight', async (t) => {

@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import { GuestInput } from '#schemas/guest.ts'
-import type { ParsedMrz, ParseMrzAnswer } from '#schemas/scanning.ts'
+import type { ParsedMrz, ParseMrzResponse } from '#schemas/scanning.ts'
 import { bundledData } from '#src/alloggiati/tables/bundled.ts'
 import { birthDate, expiryDate } from '#src/scanning/mrz/dates.ts'
 import { valueOf } from '#src/scanning/mrz/digits.ts'
@@ -35,15 +35,15 @@ const HOLDER: ZoneValues = {
   further: ''
 }
 
-async function scan (values: Partial<ZoneValues>, name = 'TD3'): Promise<ParseMrzAnswer> {
+async function scan (values: Partial<ZoneValues>, name = 'TD3'): Promise<ParseMrzResponse> {
   const lines = writeZone(LAYOUTS.find((layout) => layout.name === name)!, { ...HOLDER, ...values })
   t.equal(layoutOf(lines)!.name, name)
   const response = await call('POST', '/api/mrz/parse', { lines })
   t.equal(response.statusCode, 200)
-  return response.json<ParseMrzAnswer>()
+  return response.json<ParseMrzResponse>()
 }
 
-const about = ({ avvisi }: ParseMrzAnswer, campo: string) =>
+const about = ({ avvisi }: ParseMrzResponse, campo: string) =>
   avvisi.filter((each) => each.campo === campo).map(({ messaggio }) => messaggio).join(' ')
 
 const PASSPORT = ['P<UTOERIKSSON<<ANNA<MARIA<<<<<<<<<<<<<<<<<<<', 'L898902C36UTO7408122F1204159ZE184226B<<<<<10']
@@ -189,7 +189,7 @@ t.test('warns about expired documents and minors by calendar day', async (t) => 
 
 t.test('warns about each wrong check digit and each invalid date', async (t) => {
   const lines = ['P<FRAVERDI<<LUCA<<<<<<<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002300M30<<<<0<<<<<<<<<<<<<<00']
-  const response = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzAnswer>()
+  const response = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzResponse>()
   t.match(response.parsed, { valid: false, birthDate: '', expiryDate: '' })
   t.match(about(response, 'docNumber'), /numero.*non torna/)
   t.match(about(response, 'birthDate'), /800230.*non è un giorno/)
@@ -224,7 +224,7 @@ t.test('proposes the comune of birth of an Italian card only when its text is un
   const read = async (text: string, values: Partial<ZoneValues> = {}) => {
     const layout = LAYOUTS.find(({ name }) => name === 'TD1')!
     const lines = writeZone(layout, { ...HOLDER, code: 'C', issuer: 'ITA', nationality: 'ITA', ...values })
-    return (await call('POST', '/api/mrz/parse', { lines, text })).json<ParseMrzAnswer>()
+    return (await call('POST', '/api/mrz/parse', { lines, text })).json<ParseMrzResponse>()
   }
   const card = (place: string) => `COGNOME\nVERDI\nLUOGO E DATA DI NASCITA\n${place}\nSESSO M`
   const sure = await read(card('ROMA (RM) 29.02.1980'))

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { BookingDetail } from '#schemas/booking.ts'
-import type { ScanGuestAnswer } from '#schemas/scan.ts'
-import type { ParseMrzAnswer } from '#schemas/scanning.ts'
+import type { ScanGuestResponse } from '#schemas/scan.ts'
+import type { ParseMrzResponse } from '#schemas/scanning.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { LAYOUTS } from '#src/scanning/mrz/layouts.ts'
 import { member, single, today } from '#test/alloggiati/rules/samples.ts'
@@ -170,7 +170,7 @@ PAPERS.forEach(({ title, layout = 'TD3', zone, notice = /./, stored = {}, errors
       ...zone
     }
     const lines = writeZone(LAYOUTS.find(({ name }) => name === layout)!, values)
-    const zoneRead = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzAnswer>()
+    const zoneRead = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzResponse>()
     t.ok(zoneRead.parsed.valid)
     t.match(zoneRead.avvisi.map(({ messaggio }) => messaggio).join(' ') || '-', notice)
 
@@ -190,7 +190,7 @@ PAPERS.forEach(({ title, layout = 'TD3', zone, notice = /./, stored = {}, errors
       prenotazione_id: id, guest_idx: 0, dati: BORN
     })
     t.equal(made.statusCode, 200, made.body)
-    const { data } = made.json<Static<typeof ScanGuestAnswer>>()
+    const { data } = made.json<Static<typeof ScanGuestResponse>>()
     t.match(data.ospite, stored)
 
     const judged = await call('POST', '/api/alloggiati/valida', {
@@ -311,7 +311,7 @@ t.test('a person with two documents is one guest: of the passport, whatever is s
     const saved = await call('POST', '/api/save-scan', { ...SCAN, issuingCountry: 'DEU', ...changes })
     const body = { prenotazione_id: id, guest_idx, dati: BORN }
     return (await call('POST', `/api/v1/scansioni/${saved.json<{ id: number }>().id}/ospite`, body))
-      .json<Static<typeof ScanGuestAnswer>>().data
+      .json<Static<typeof ScanGuestResponse>>().data
   }
   const { ospite } = await scan(0, { documentCode: 'P' })
   const permit = await scan(0, { documentCode: 'IR', docNum: 'RP1234567', gender: 'X' })

@@ -1,7 +1,7 @@
 import type { Static } from '@sinclair/typebox'
 import sharp from 'sharp'
 import t from 'tap'
-import type { Scan, ScanGuestAnswer } from '#schemas/scan.ts'
+import type { Scan, ScanGuestResponse } from '#schemas/scan.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, fieldsAtFault, read, saveGuests } from '#test/bookings/samples.ts'
 import { fetchReceipt, guest, held, RECEIPT_DAY, retaining, save as saveStay, send } from '#test/documents/retaining.ts'
@@ -18,7 +18,7 @@ const image = (await withPlace('SEGRETO-4711')).toString('base64')
 const newBooking = async (numero_ospiti = 2) => (await create(call, { check_in: TODAY, numero_ospiti })).id
 
 const ROME = { stato_nascita: '100000100', comune_nascita: '412058091', provincia_nascita: 'RM' }
-type Data = Static<typeof ScanGuestAnswer>['data']
+type Data = Static<typeof ScanGuestResponse>['data']
 
 const { first, on } = await retaining(t)
 const purge = async (server: TestApp) => (await runJob(server, 'scan-retention')).esito

@@ -84,7 +84,7 @@ t.test('there are at most a thousand flags, and existing ones can still be set',
 const MAINTENANCE = '/api/settings/maintenance'
 const ROUNDS = 12
 const CHANNEL = 'locanda_identity'
-interface Answer { status: number, body: string }
+interface ApiResponse { status: number, body: string }
 
 interface Asking {
   method?: 'POST'
@@ -93,7 +93,7 @@ interface Asking {
   payload?: object
 }
 
-type Ask = (asking: Asking) => Promise<Answer>
+type Ask = (asking: Asking) => Promise<ApiResponse>
 
 const within = ({ app }: TestApp): Ask => async (asking) => {
   const { statusCode: status, body } = await app.inject(asking)
@@ -289,8 +289,8 @@ t.test('during maintenance every route that is not public answers non-administra
   const ask = async ({ method, url }: { method: string, url: string }, headers: Record<string, string>) =>
     await app.inject({ method: method as 'GET', url: url.replace(/:\w+/g, '1').replace('*', 'nessuna'), headers })
   const open = named.filter(({ access, name }) => access === 'public' || access === 'cookie' || SIGN_IN.includes(name))
-  const mapBackendErrors = named.filter((route) => !open.includes(route))
-  t.ok(mapBackendErrors.length > 40)
+  const closed = named.filter((route) => !open.includes(route))
+  t.ok(closed.length > 40)
   t.same(SIGN_IN.filter((name) => !named.some((route) => route.name === name)), [])
 
   const asNobody = async () => {
@@ -301,7 +301,7 @@ t.test('during maintenance every route that is not public answers non-administra
   const before = await asNobody()
   const by = bearer(await token({ service: true }))
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true, message: 'Alle 14' } })
-  for (const route of mapBackendErrors) {
+  for (const route of closed) {
     const responses = await Promise.all(callers.map((headers) => ask(route, headers)))
     // One comparison for all callers, because each costs as much as a request.
     t.match(responses, callers.map(() => ({
@@ -327,7 +327,7 @@ t.test('during maintenance every route that is not public answers non-administra
   t.equal(await isLetIn(app, bearer(await token({ name: 'ada', role: 'admin' }))), 200)
 
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true } })
-  t.match((await ask(mapBackendErrors[0]!, bearer(operator))).json(), { error: /^Servizio in manutenzione/ })
+  t.match((await ask(closed[0]!, bearer(operator))).json(), { error: /^Servizio in manutenzione/ })
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: false } })
   t.equal(await isLetIn(app, bearer(operator)), 200)
 })
@@ -380,13 +380,13 @@ const count = async () => (await ledgerHouse.app.sql<{ n: number }[]>`select cou
 t.afterEach(() => ledgerAdmin('POST', MAINTENANCE, { enabled: false }))
 
 t.test('during maintenance nothing new is sent to the police, not even by an administrator', async (t) => {
-  const [guest, begun, before] = [anybody(), police.begun.length, await count()]
+  const [guest, begun, before] = [anybody(), police.startedCalls.length, await count()]
   await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
   const refused = await ledgerAdmin('POST', INVIO, invio([guest]))
   t.match([refused.statusCode, refused.json()], [503, { codice: 'MANUTENZIONE', error: /^Durante la manutenzione/ }])
   t.ok(refused.headers['retry-after'])
   t.equal((await ledgerHouse.call('POST', INVIO, invio([guest]))).statusCode, 503)
-  t.same([police.begun.length, await count()], [begun, before])
+  t.same([police.startedCalls.length, await count()], [begun, before])
   await ledgerAdmin('POST', MAINTENANCE, { enabled: false })
   t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest is still free')
 })

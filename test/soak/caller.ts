@@ -2,7 +2,7 @@ import { API_KEY } from '#test/helper.ts'
 import type { Disturbances } from './disturbances.ts'
 
 /** The responses that clients received so far. */
-export interface Answers {
+export interface ResponseCounts {
   /** Counts by status class. `none`: the connection ended before a response. */
   classes: Record<string, number>
   /** Missing responses and 503s that a fault excuses. */
@@ -20,26 +20,26 @@ export interface Asked {
   leaveAfterMs?: number
 }
 
-export interface Answer { status: number, headers: Headers, bytes: Buffer, json<T> (): T }
+export interface CallResponse { status: number, headers: Headers, bytes: Buffer, json<T> (): T }
 
 /** Sends requests to the current server and counts the responses. */
 export interface Caller {
-  responses: Answers
+  responses: ResponseCounts
   /** Undefined when no server ran, the server ended before it responded, or the response was unexpected. */
-  ask (method: string, path: string, asked?: Asked): Promise<Answer | undefined>
+  ask (method: string, path: string, asked?: Asked): Promise<CallResponse | undefined>
   /** Counts a response received by other code. */
   count (name: string, status: number | undefined, since: number, expected?: readonly number[]): boolean
   surprise (what: string): void
 }
 
 /** Timeout of a request. */
-const ANSWER_MS = 90_000
+const RESPONSE_MS = 90_000
 
 export function createCaller (
   address: () => string | undefined,
   { now, excuse }: Pick<Disturbances, 'now' | 'excuse'>
 ): Caller {
-  const responses: Answers = { classes: {}, excused: 0, surprises: new Map() }
+  const responses: ResponseCounts = { classes: {}, excused: 0, surprises: new Map() }
 
   function surprise (what: string): void {
     responses.surprises.set(what, (responses.surprises.get(what) ?? 0) + 1)
@@ -54,7 +54,7 @@ export function createCaller (
     return false
   }
 
-  async function ask (method: string, path: string, asked: Asked = {}): Promise<Answer | undefined> {
+  async function ask (method: string, path: string, asked: Asked = {}): Promise<CallResponse | undefined> {
     const base = address()
     if (base === undefined) return undefined
     const { body, headers, expected, leaveAfterMs } = asked
@@ -67,7 +67,7 @@ export function createCaller (
           ...body === undefined ? {} : { 'content-type': 'application/json' },
           ...headers
         },
-        signal: AbortSignal.timeout(leaveAfterMs ?? ANSWER_MS),
+        signal: AbortSignal.timeout(leaveAfterMs ?? RESPONSE_MS),
         ...body === undefined ? {} : { body: JSON.stringify(body) }
       })
       const bytes = Buffer.from(await response.arrayBuffer())

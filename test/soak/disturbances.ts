@@ -21,8 +21,8 @@ export interface Disturbances {
 
 export function createDisturbances (): Disturbances {
   const all: Disturbance[] = []
-  const begun = performance.now()
-  const now = () => performance.now() - begun
+  const startedAt = performance.now()
+  const now = () => performance.now() - startedAt
   return {
     all,
     now,

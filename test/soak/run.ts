@@ -1,8 +1,8 @@
-import type { ClientAnswer } from '#test/crash/responses.ts'
+import type { ClientResponse } from '#test/crash/responses.ts'
 import { checkRecords } from '#test/crash/check-records.ts'
 import { sendingClients } from '#test/crash/clients.ts'
 import { seededRandom } from '#test/crash/seeded-random.ts'
-import { createCaller, type Answers, type Caller } from './caller.ts'
+import { createCaller, type ResponseCounts, type Caller } from './caller.ts'
 import { bookings } from './clients/bookings.ts'
 import { keepActing } from './clients/client.ts'
 import { documents } from './clients/documents.ts'
@@ -27,7 +27,7 @@ import { startSurroundings, type Surroundings } from './surroundings.ts'
 interface SoakResult {
   samples: Sample[]
   disturbances: readonly Disturbance[]
-  responses: Answers
+  responses: ResponseCounts
   servers: number
   /** Lines at level error, by message. */
   errors: ReadonlyMap<string, number>
@@ -86,7 +86,7 @@ export async function soak (minutes: number, seed: number): Promise<SoakResult> 
       servers: lives.number,
       errors: lives.errors,
       findings: [
-        judgeAnswers(caller.responses, lives),
+        judgeResponses(caller.responses, lives),
         await judgeRecords(surroundings, sending.responses),
         await judgeMails(seen, mailing.promised),
         await judgeEvents(seen, from, following.heard),
@@ -114,7 +114,7 @@ async function addWebhook (
   return place
 }
 
-function judgeAnswers ({ classes, excused, surprises }: Answers, lives: Lives): Finding {
+function judgeResponses ({ classes, excused, surprises }: ResponseCounts, lives: Lives): Finding {
   const counts = Object.entries(classes).toSorted().map(([name, count]) => `${name} ${count}`).join(', ')
   return {
     name: 'answers',
@@ -124,7 +124,7 @@ function judgeAnswers ({ classes, excused, surprises }: Answers, lives: Lives): 
 }
 
 async function judgeRecords (
-  { connection, keys, police }: Surroundings, responses: readonly ClientAnswer[]
+  { connection, keys, police }: Surroundings, responses: readonly ClientResponse[]
 ): Promise<Finding> {
   const { submissions, states, double, respelled, lost, forgotten, broken } =
     await checkRecords(connection, keys, responses, police.acquired())

@@ -194,7 +194,7 @@ export async function findExcess (
     const sent = rows.filter((row) => row.prenotazione_id === prenotazione_id)
       .map((row) => ({ ...row, permanenza: nightsStayed(keys, row, saved ?? []) }))
       .filter((row) => !isOtherPeriod(row, record, stay))
-    const isTooMany = mostAtOnce(sent, { arrival, nights, stay }) > numero_ospiti
+    const isTooMany = peakOccupancyWithSent(sent, { arrival, nights, stay }) > numero_ospiti
     const reported = isTooMany || saved === undefined ? sent : unmatchedRows(keys, sent, saved)
     if (!isTooMany && (saved === undefined || reported.length === 0)) return []
     const gia_inviati = reported.map(({ id, indice, ricevuta, stato, esito, riga }) =>
@@ -210,7 +210,7 @@ function nightsStayed (keys: Keys, row: BookingRow, saved: readonly Guest[]): nu
 }
 
 /** The largest number of guests in one night from the arrival on: those sent, and those to send. */
-function mostAtOnce (
+function peakOccupancyWithSent (
   sent: readonly BookingRow[], { arrival, nights, stay }: { arrival: Day } & Pick<Addition, 'nights' | 'stay'>
 ): number {
   const isIn = (night: Day) => (row: Nights) => row.data_arrivo <= night && night < endOf(row)

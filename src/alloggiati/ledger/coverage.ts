@@ -132,7 +132,7 @@ function printsOf ({ keys }: Comparison, account: string, arrival: Day, guest: S
   }
 }
 
-function textsOf ({ identita, persona, documento }: Prints): string[] {
+function printValues ({ identita, persona, documento }: Prints): string[] {
   return [identita, persona, documento].flatMap((print) => print ?? [])
 }
 
@@ -252,8 +252,8 @@ export async function coverageOf (
     const moved = own.filter((row) => isFiled(row) && row.data_arrivo !== check_in)
     /** Whether the guest was sent for this booking with another arrival: the booking was moved since. */
     const isMoved = (place: number) => saved[place] !== undefined && moved.some((row) => {
-      const prints = textsOf(printsOf(comparison, row.utente, row.data_arrivo, saved[place]!))
-      return textsOf(row).some((print) => prints.includes(print))
+      const prints = printValues(printsOf(comparison, row.utente, row.data_arrivo, saved[place]!))
+      return printValues(row).some((print) => prints.includes(print))
     })
     return [id, {
       open: openness((open.get(id) ?? []).map(({ isUnknown }) => isUnknown), rows),

@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
-import { keepBookings, PrenotazioneNonTrovata, savedGuests, type Kept } from '#src/bookings/index.ts'
+import { lockBookingsForShare, PrenotazioneNonTrovata, savedGuests, type LockedBooking } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { filingDeadline } from '../deadlines.ts'
@@ -41,7 +41,7 @@ export interface Submission {
   /** A person's confirmation that these are other guests than those sent before, or that the excess is right. */
   confirmation?: { motivo: string }
   /** Called in the transaction that inserts the submission, with its reference. */
-  note?: (tx: Transaction, ricevuta: string) => Promise<void>
+  recordReference?: (tx: Transaction, ricevuta: string) => Promise<void>
 }
 
 export interface Reserved { id: number, ricevuta: string }
@@ -67,7 +67,7 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
   for (const hook of beforeReady) await hook(tx)
   const bookings = bookingsOf(submission)
   const ids = [...new Set(bookings.flatMap((id) => id ?? []))]
-  const places = await keepBookings(tx, ids)
+  const places = await lockBookingsForShare(tx, ids)
   refuseChanged(submission, places)
   // A booking was deleted meanwhile: its guests must not be sent.
   if (places.size < ids.length) throw new PrenotazioneNonTrovata()
@@ -93,14 +93,14 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
       .values({ invio_id: id, chi, motivo: confirmation!.motivo, precedenti: confirmed.references })
   }
   await insertRows(tx, registry, submission, id, confirmed?.rows ?? new Set())
-  await submission.note?.(tx, ricevuta)
+  await submission.recordReference?.(tx, ricevuta)
   await audit.append(tx, auditEntry(submission, { id, ricevuta }, confirmed))
   return { id, ricevuta }
 }
 
 /** Refuses bookings that changed since they were read. They are locked now and cannot change any more. */
-function refuseChanged ({ versions = new Map() }: Submission, kept: ReadonlyMap<number, Kept>): void {
-  const changed = [...versions].filter(([id, versione]) => kept.get(id)?.versione !== versione)
+function refuseChanged ({ versions = new Map() }: Submission, bookings: ReadonlyMap<number, LockedBooking>): void {
+  const changed = [...versions].filter(([id, versione]) => bookings.get(id)?.versione !== versione)
   if (changed.length > 0) throw new PrenotazioneCambiata(changed.map(([id]) => id))
 }
 
@@ -110,7 +110,7 @@ function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readon
 
 function additionsOf (
   guests: readonly { prenotazione_id: number | null, permanenza: number }[],
-  places: ReadonlyMap<number, Kept>,
+  places: ReadonlyMap<number, LockedBooking>,
   saved: ReadonlyMap<number, readonly Guest[]> | undefined
 ): Addition[] {
   return [...places].map(([prenotazione_id, { numero_ospiti, ...stay }]) => ({

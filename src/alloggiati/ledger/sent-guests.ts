@@ -45,7 +45,7 @@ function guestsOfRows (keys: Keys, guests: readonly Guest[]) {
     const key = `${data_arrivo} ${utente}`
     const known = byArrival.get(key) ?? indexed(keys, utente, guests.map((guest) => ({ guest, data_arrivo })))
     byArrival.set(key, known)
-    return [...new Set(textsOf(row).flatMap((print) => known.get(print) ?? []))]
+    return [...new Set(hexPrints(row).flatMap((print) => known.get(print) ?? []))]
   }
 }
 
@@ -54,13 +54,13 @@ function indexed (
 ): Map<string, Guest[]> {
   const byPrint = new Map<string, Guest[]>()
   for (const { guest, data_arrivo } of arriving) {
-    for (const print of textsOf(fingerprint(keys, account, { ...guest, data_arrivo }))) {
+    for (const print of hexPrints(fingerprint(keys, account, { ...guest, data_arrivo }))) {
       byPrint.set(print, [...byPrint.get(print) ?? [], guest])
     }
   }
   return byPrint
 }
 
-function textsOf ({ identita, persona, documento }: Fingerprints): string[] {
+function hexPrints ({ identita, persona, documento }: Fingerprints): string[] {
   return [identita, persona, documento].flatMap((print) => print?.toString('hex') ?? [])
 }

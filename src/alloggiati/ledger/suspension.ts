@@ -73,15 +73,15 @@ export async function checkSuspension (
 ): Promise<Suspension | undefined> {
   const isPromoted = await timeline.isPromoted(db)
   const fault = await faultOfHead(db, chainHead) ?? (isPromoted ? PROMOTED : undefined)
-  const begun = fault === undefined
+  const newSuspension = fault === undefined
     ? undefined
     : await db.transaction(async (tx) => {
-      await timeline.note(tx)
+      await timeline.recordServer(tx)
       // If a person had suspended sending before, the person who resumes it must read this reason too.
       return await suspendSending(tx, 'sistema', fault) ?? await addReason(tx, fault)
     })
-  if (begun) await alarm('suspended', suspensionCase(begun))
-  return begun ?? currentSuspension(db)
+  if (newSuspension) await alarm('suspended', suspensionCase(newSuspension))
+  return newSuspension ?? currentSuspension(db)
 }
 
 /** The alarm of a suspension. Every process builds the same case, so only the first one raises it. */

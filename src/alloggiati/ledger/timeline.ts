@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { registro_server as servers } from '#drizzle/tables/ledger.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { mayPass } from '#src/database/problems.ts'
+import { isTransient } from '#src/database/problems.ts'
 
 /**
  * Detects that the ledger is on a promoted standby. A promoted standby may lack the last commits of its primary, and a
@@ -11,7 +11,7 @@ import { mayPass } from '#src/database/problems.ts'
 export interface Timeline {
   isPromoted (db: Executor): Promise<boolean>
   /** Stores the current server as the ledger's. */
-  note (db: Executor): Promise<void>
+  recordServer (db: Executor): Promise<void>
 }
 
 /** The current server. The name of its WAL file begins with the timeline. */
@@ -33,7 +33,7 @@ export function serverTimeline (): Timeline {
       return found?.promoted ?? false
     },
 
-    async note (db) {
+    async recordServer (db) {
       isReadable ??= await canReadTimeline(db)
       if (!isReadable) return
       await db.execute(sql`
@@ -49,7 +49,7 @@ async function canReadTimeline (db: Executor): Promise<boolean> {
     await db.execute(sql`select timeline from ${PRESENT} p`)
     return true
   } catch (err) {
-    if (mayPass(err)) throw err
+    if (isTransient(err)) throw err
     return false
   }
 }

@@ -111,7 +111,7 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     recordingFailure,
     fetchDue,
     /** Fetches the due receipts, but waits 3 seconds at most, counted from the start of the run. */
-    async askForDue (): Promise<void> {
+    async fetchDueWithTimeout (): Promise<void> {
       const done = fetchDue()
       const { promise, resolve } = Promise.withResolvers<void>()
       const timer = setTimeout(resolve, Math.max(0, (currentRun?.since ?? 0) + WAIT_MS - performance.now()))

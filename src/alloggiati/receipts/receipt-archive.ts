@@ -49,7 +49,7 @@ export function receiptArchive (options: Archive) {
     fetchMissing: () => fetchMissing(archive),
     readAgain: () => readAgain(archive),
     fetchDue: due.fetchDue,
-    askForDue: due.askForDue,
+    fetchDueWithTimeout: due.fetchDueWithTimeout,
     reasonFor: due.reasonFor,
     retryRefused: due.retryRefused,
     settled: due.settled

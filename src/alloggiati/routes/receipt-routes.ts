@@ -2,7 +2,7 @@ import type { RouteShorthandOptions } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { ErrorBody, Ref } from '#schemas/common.ts'
-import { BookingToVerify, CrossCheckAnswer, CrossCheckQuery, ProlongedStay, ReceiptQuery } from '#schemas/receipts.ts'
+import { BookingToVerify, CrossCheckResponse, CrossCheckQuery, ProlongedStay, ReceiptQuery } from '#schemas/receipts.ts'
 import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { orderOfDaysErrors } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -40,7 +40,7 @@ const VERIFICA_RICEVUTE = {
     operationId: 'verificaRicevute',
     summary: 'Confronta prenotazioni arrivate, invii e ricevute. Chiede prima le ricevute che mancano, per 3 secondi',
     querystring: CrossCheckQuery,
-    response: { 200: CrossCheckAnswer }
+    response: { 200: CrossCheckResponse }
   }
 } satisfies RouteShorthandOptions
 
@@ -61,7 +61,7 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
   })
 
   app.get('/api/alloggiati/verifica-ricevute', VERIFICA_RICEVUTE, async (request, reply) => {
-    await archive.askForDue().catch((err: unknown) => {
+    await archive.fetchDueWithTimeout().catch((err: unknown) => {
       request.log.warn({ err }, 'due receipts could not be fetched')
     })
     const comparison = { db: app.db, keys, mode, today: clock.today(), reasonFor: archive.reasonFor }

@@ -2,28 +2,28 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest, RouteShorthandOptions } from 'fastify'
 import {
-  FileBody, InvioAnswer, InvioBody, InvioDuplicate, InvioFailure, InvioUnderWay, ValidaAnswer, ValidaBody
+  FileBody, InvioResponse, InvioBody, InvioDuplicate, InvioFailure, InvioUnderWay, ValidaResponse, ValidaBody
 } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref, type FieldError } from '#schemas/common.ts'
-import { InvioPrenotazioneBody, SchedineAnswer, SchedineBody } from '#schemas/from-booking.ts'
+import { InvioPrenotazioneBody, SchedineResponse, SchedineBody } from '#schemas/from-booking.ts'
 import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
 import { staysById } from '#src/bookings/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { requireConfirmed, SchedineGiaInviate } from '../sent-errors.ts'
-import { accept, judge, type SchedineContext } from '../schedine/accept-schedine.ts'
+import { accept, validateGuests, type SchedineContext } from '../schedine/accept-schedine.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, findMissing } from '../schedine/from-booking.ts'
 import { requesterOf, type Requester } from '../schedine/requester.ts'
 import { bookingsWithCodeOf } from '#src/bookings/index.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
-import { GiornataAnswer, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
+import { GiornataResponse, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import { respondToRepeatedDay, dayErrors, submitDay } from '../schedine/day/arrival-day.ts'
 
 // An Idempotency-Key reused for another request is also a 422, of the common shape.
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
 // 202: in progress, for callers with `Prefer: respond-async`.
-const sendResponses = { 200: InvioAnswer, 202: Ref(InvioUnderWay), 409: Ref(InvioDuplicate), 422: failed }
+const sendResponses = { 200: InvioResponse, 202: Ref(InvioUnderWay), 409: Ref(InvioDuplicate), 422: failed }
 // Set when this or an earlier request with the same key created a submission; a test call does not.
 const headers = { sends: { Location: [200, 202, 409, 422] } } as const
 
@@ -33,7 +33,7 @@ const VALIDA_SCHEDINE = {
     operationId: 'validaSchedine',
     summary: 'Controlla le schedine con le regole ufficiali',
     body: ValidaBody,
-    response: { 200: ValidaAnswer }
+    response: { 200: ValidaResponse }
   }
 } satisfies RouteShorthandOptions
 
@@ -79,7 +79,7 @@ const CREA_SCHEDINE = {
     summary: 'Le schedine degli ospiti salvati di una prenotazione, controllate. Non invia nulla',
     params: IdParams,
     body: SchedineBody,
-    response: { 200: SchedineAnswer }
+    response: { 200: SchedineResponse }
   }
 } satisfies RouteShorthandOptions
 
@@ -114,7 +114,7 @@ const INVIA_GIORNATA = {
     errorCodes: ['CREDENZIALI_MANCANTI', 'INVII_SOSPESI'],
     summary: 'Invia alla Polizia tutte le prenotazioni complete di un giorno di arrivo (prova: dice solo quali)',
     body: GiornataBody,
-    response: { 200: GiornataAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
+    response: { 200: GiornataResponse, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
   }
 } satisfies RouteShorthandOptions
 
@@ -125,7 +125,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   for (const schema of [InvioDuplicate, PrenotazioneDellaGiornata]) app.addSchema(schema)
 
   app.post('/api/alloggiati/valida', VALIDA_SCHEDINE, async ({ body: { ospiti, prenotazione } }) => {
-    const { valid, errors, warnings } = await judge(context, ospiti, prenotazione)
+    const { valid, errors, warnings } = await validateGuests(context, ospiti, prenotazione)
     return { valid, errors, warnings }
   })
   app.post('/api/alloggiati/invio', { ...INVIA_SCHEDINE, preHandler: repeated }, (request, reply) =>
@@ -141,7 +141,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async (request) => {
     const comparison = { ...context, db, today: context.clock.today() }
     const { schedine, soggiorno, nights } = await fromBooking(comparison, request.params.id, request.body ?? {})
-    const { valid, errors, warnings } = await judge(context, schedine, soggiorno, { nights })
+    const { valid, errors, warnings } = await validateGuests(context, schedine, soggiorno, { nights })
     const doubts = await codeRemarks(db, request.params.id)
     return { schedine, soggiorno, valid, errors, warnings: [...warnings, ...doubts] }
   })
@@ -155,9 +155,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     config: { ...INVIA_GIORNATA.config, findValidationErrors: ({ body }) => dayErrors(body, context.clock.today()) }
   } satisfies RouteShorthandOptions
   app.post('/api/v1/invii/giornata', giornata, (request, reply) => {
-    const { body, begun } = request
+    const { body, startedWork } = request
     const requester = requesterOf(request, reply)
-    if (begun !== null) return respondToRepeatedDay(db, context, { body, begun }, requester)
+    if (startedWork !== null) return respondToRepeatedDay(db, context, { body, startedWork }, requester)
     request.isUndecided = true
     return submitDay(context, body, authorOf(request), requester)
   })
@@ -176,7 +176,7 @@ async function codeRemarks (db: Executor, id: number): Promise<Segnalazione[]> {
 
 /** Answers a repeated Idempotency-Key with its submission, and creates none. */
 async function answerRepeated (db: Executor, request: FastifyRequest, reply: FastifyReply) {
-  const [ricevuta] = request.begun ?? []
+  const [ricevuta] = request.startedWork ?? []
   if (ricevuta === undefined) return undefined
   return reply.send(await respondToRepeat(db, ricevuta, requesterOf(request, reply)))
 }
@@ -187,7 +187,7 @@ async function submitBooking (
   context: SchedineContext,
   request: FastifyRequest & { params: { id: number }, body: Static<typeof InvioPrenotazioneBody> },
   requester: Requester
-): Promise<InvioAnswer> {
+): Promise<InvioResponse> {
   const { params: { id }, body: given } = request
   const { dal, id_appartamento, solo_mancanti, ...rest } = given ?? {}
   const [stay] = await staysById(db, [id])

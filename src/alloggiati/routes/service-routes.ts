@@ -2,14 +2,14 @@ import type { RouteShorthandOptions } from 'fastify'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import {
-  Apartment, ApartmentAnswer, ApartmentBody, ApartmentList, ApartmentParams, ApartmentRefused
+  Apartment, ApartmentResponse, ApartmentBody, ApartmentList, ApartmentParams, ApartmentRefused
 } from '#schemas/apartment.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { addApartment, disableApartment, listApartments } from '../service/apartment-calls.ts'
 import { CredenzialiMancanti } from '../errors.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import { CheckAnswer, CheckFailure, SandboxRecords } from '#schemas/alloggiati.ts'
+import { CheckResponse, CheckFailure, SandboxRecords } from '#schemas/alloggiati.ts'
 import { check } from '../service/diagnosis.ts'
 import { acquired } from '../service/sandbox/sandbox-store.ts'
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
@@ -40,7 +40,7 @@ const ADD_APPARTAMENTO = {
     errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
     summary: "Aggiunge un appartamento all'account",
     body: ApartmentBody,
-    response: { 201: ApartmentAnswer(201), 422: refused, 503: Ref(ErrorBody) }
+    response: { 201: ApartmentResponse(201), 422: refused, 503: Ref(ErrorBody) }
   }
 } satisfies RouteShorthandOptions
 
@@ -51,7 +51,7 @@ const DISABLE_APPARTAMENTO = {
     errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
     summary: 'Disabilita un appartamento, per sempre',
     params: ApartmentParams,
-    response: { 200: ApartmentAnswer(200), 422: refused, 503: Ref(ErrorBody) }
+    response: { 200: ApartmentResponse(200), 422: refused, 503: Ref(ErrorBody) }
   }
 } satisfies RouteShorthandOptions
 
@@ -62,7 +62,7 @@ const CHECK_ALLOGGIATI = {
     errorCodes: [...POLICE_ERRORS],
     summary: 'Prova la connessione e le credenziali',
     // Overload is also a 503, of the common shape.
-    response: { 200: CheckAnswer, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
+    response: { 200: CheckResponse, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
   }
 } satisfies RouteShorthandOptions
 

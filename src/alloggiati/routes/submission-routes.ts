@@ -3,8 +3,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { InvioFailure } from '#schemas/alloggiati.ts'
 import { ErrorBody, IdParams, Ref } from '#schemas/common.ts'
-import { CorrectionAnswer, CorrectionBody, DecisionAnswer, DecisionBody } from '#schemas/decisions.ts'
-import { Invio, InvioDetail, InvioDetailAnswer, InvioList, InvioQuery } from '#schemas/invio.ts'
+import { CorrectionResponse, CorrectionBody, DecisionResponse, DecisionBody } from '#schemas/decisions.ts'
+import { Invio, InvioDetail, InvioDetailResponse, InvioList, InvioQuery } from '#schemas/invio.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { orderOfDaysErrors } from '#src/lib/errors.ts'
 import { etag } from '#src/lib/etag.ts'
@@ -49,7 +49,7 @@ const GET_INVIO = {
     errorCodes: ['INVIO_NON_TROVATO'],
     summary: 'Un invio con la sua storia; gli ospiti sono mascherati',
     params: IdParams,
-    response: { 200: InvioDetailAnswer }
+    response: { 200: InvioDetailResponse }
   }
 } satisfies RouteShorthandOptions
 
@@ -70,7 +70,7 @@ const DECIDI_INVIO = {
     summary: 'Decide di un invio sconosciuto o da verificare, o annulla uno che aspetta. La decisione è definitiva',
     params: IdParams,
     body: DecisionBody,
-    response: { 200: DecisionAnswer, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
+    response: { 200: DecisionResponse, 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)]) }
   }
 } satisfies RouteShorthandOptions
 
@@ -82,7 +82,7 @@ const REGISTRA_CORREZIONE = {
     summary: 'Registra che alla Questura è stata chiesta la correzione di un invio. Non invia nulla',
     params: IdParams,
     body: CorrectionBody,
-    response: { 201: CorrectionAnswer }
+    response: { 201: CorrectionResponse }
   }
 } satisfies RouteShorthandOptions
 
@@ -172,5 +172,5 @@ async function sendAgain (ledger: LedgerContext, id: number): Promise<void> {
   const sending = carryOut(ledger, id, false).catch((err: unknown) => {
     ledger.log.error({ err, invio: id }, 'a resent submission could not be followed to its end')
   })
-  await waitAtMost(ledger.service.answerWithinMs, sending)
+  await waitAtMost(ledger.service.respondWithinMs, sending)
 }

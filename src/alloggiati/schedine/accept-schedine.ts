@@ -57,7 +57,7 @@ function remarksOnStay (
 }
 
 /** Validates a list of guests as of today. A stay with an apartment makes lines of 174 characters. */
-export async function judge (
+export async function validateGuests (
   { tables, clock }: SchedineContext,
   ospiti: readonly Schedina[],
   stay: Soggiorno,
@@ -78,7 +78,7 @@ export async function accept (
   channel?: Channel
 ): Promise<Accepted> {
   const stay = { ...soggiorno, ...prenotazione }
-  const { errors: found, warnings, accepted } = await judge(context, ospiti, stay, { nights, channel })
+  const { errors: found, warnings, accepted } = await validateGuests(context, ospiti, stay, { nights, channel })
   const errors = found.map((each) => {
     const ospite = indices?.[each.ospite] ?? each.ospite
     const why = avvisi.find((remark) => remark.ospite === ospite)

@@ -18,7 +18,7 @@ export interface Requester {
   /** The age of the request in milliseconds. */
   waitedMs (): number
   /** Stores the reference with the request's Idempotency-Key. */
-  note (tx: Transaction, ricevuta: string): Promise<void>
+  recordReference (tx: Transaction, ricevuta: string): Promise<void>
   /** Sets the `Location` of the submission. */
   locate (id: number): void
   /** Marks the response as not final: a repeated request with the same key gets the current state. */
@@ -39,7 +39,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
     isAsync,
     hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,
     waitedMs: () => reply.elapsedTime,
-    note: (tx, ricevuta) => request.recordInProgress(tx, ricevuta),
+    recordReference: (tx, ricevuta) => request.recordInProgress(tx, ricevuta),
     locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
     end () {
       request.hasEnded = true
@@ -92,7 +92,7 @@ export async function follow (
     // The submission is stored, so the sweep continues it.
     (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
   )
-  await caller.waitFor(work, ledger.service.answerWithinMs)
+  await caller.waitFor(work, ledger.service.respondWithinMs)
   return result
 }
 
@@ -106,17 +106,17 @@ const WRITTEN_WITHIN_MS = 25_000
  */
 export async function reserveInTime (
   ledger: LedgerContext,
-  submission: Omit<Submission, 'note'>,
-  { waitedMs, note }: Pick<Requester, 'waitedMs' | 'note'>
+  submission: Omit<Submission, 'recordReference'>,
+  { waitedMs, recordReference }: Pick<Requester, 'waitedMs' | 'recordReference'>
 ): Promise<Reserved> {
   let isWritten = false
   let isGivenUp = false
   const work = reserve(ledger, {
     ...submission,
-    async note (tx, ricevuta) {
+    async recordReference (tx, ricevuta) {
       if (isGivenUp) throw new ServizioOccupato()
       isWritten = true
-      await note(tx, ricevuta)
+      await recordReference(tx, ricevuta)
     }
   })
   await waitAtMost(Math.max(0, WRITTEN_WITHIN_MS - waitedMs()), work)

@@ -1,4 +1,4 @@
-import type { EsitoSchedina, InvioAnswer, InvioBody } from '#schemas/alloggiati.ts'
+import type { EsitoSchedina, InvioResponse, InvioBody } from '#schemas/alloggiati.ts'
 import { ACQUIRED_STATES, isDecidable, isUnderWay, type State } from '#schemas/submission.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { staysById, bookingExists, staysByArrival } from '#src/bookings/index.ts'
@@ -39,7 +39,7 @@ export async function submit (
   body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions' | 'nights' | 'others'>,
   author: Author,
   requester: Requester
-): Promise<InvioAnswer> {
+): Promise<InvioResponse> {
   const { motivo } = body
   const confirmation = motivo === undefined ? undefined : { motivo }
   const accepted = await accept(context, body)
@@ -51,9 +51,11 @@ export async function submit (
 }
 
 /** Makes only the test call: neither the service nor the ledger registers anything. */
-async function dryRun (service: PoliceService, { lines, stay, stayRemarks, indices }: Accepted): Promise<InvioAnswer> {
+async function dryRun (
+  service: PoliceService, { lines, stay, stayRemarks, indices }: Accepted
+): Promise<InvioResponse> {
   const { id_appartamento } = stay
-  const testCall = await makeTestCall(service, { lines, id_appartamento }, { signal: service.answerDeadline() })
+  const testCall = await makeTestCall(service, { lines, id_appartamento }, { signal: service.responseDeadline() })
   const { verdict } = testCall!
   if (verdict.stato !== 'acquisito') {
     const schedine = verdict.schedine.map((row, at) => ({ ...row, indice: indices?.[at] ?? at }))
@@ -74,7 +76,7 @@ async function send (
   { stay, stayRemarks, confirmation, others: later = 0, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
   { actor: operatore, ip }: Author,
   requester: Requester
-): Promise<InvioAnswer> {
+): Promise<InvioResponse> {
   const { db, service } = ledger
   const { records } = accepted
   // Checked before anything is written, because a suspended submission could not be sent.
@@ -102,7 +104,7 @@ async function send (
     throw new InvioFallito('INVIO_IN_CORSO', { ricevuta, reason }, requester.isAsync ? 202 : 422)
   }
   closeIfDecided(requester, result.stato)
-  const response = answerOf(result, { ricevuta, metodo, prenotazione_id })
+  const response = responseOf(result, { ricevuta, metodo, prenotazione_id })
   const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!, later)
   const avvisi = [...stayRemarks, ...others]
   return avvisi.length === 0 ? response : { ...response, avvisi }
@@ -135,10 +137,10 @@ function closeIfDecided (requester: Requester, stato: State): void {
  * The answer for a submission that is not under way.
  * @throws InvioFallito when not all guests were acquired
  */
-function answerOf (
+function responseOf (
   result: SubmissionResult,
   { ricevuta, metodo, prenotazione_id }: { ricevuta: string, metodo: string, prenotazione_id: number | null }
-): InvioAnswer {
+): InvioResponse {
   const isElsewhere = result.stato === 'depositato_altrove'
   if (!isElsewhere && !ACQUIRED_STATES.some((stato) => stato === result.stato)) {
     throw failure(result, 'acquisita', { ricevuta })
@@ -181,13 +183,13 @@ function failure (
     messaggio_soap: reason,
     reason,
     schedine: schedine.map((row) =>
-      ({ ospite: row.indice, esito: row.esito === 'acquisita' ? accepted : 'rifiutata', ...textsOf(row) })),
+      ({ ospite: row.indice, esito: row.esito === 'acquisita' ? accepted : 'rifiutata', ...serviceTexts(row) })),
     ...reference
   })
 }
 
 /** The service's texts about a row. */
-export function textsOf ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowResult, 'indice'>) {
+export function serviceTexts ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowResult, 'indice'>) {
   return { codice_errore: codice_errore ?? '', messaggio_soap: messaggio_soap ?? '', dettaglio: dettaglio ?? '' }
 }
 
@@ -195,7 +197,7 @@ export function textsOf ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowR
  * Responds to a repeated request with the current state of the submission that the first one created.
  * @throws SchedineInCorso while it is under way; InvioFallito
  */
-export async function respondToRepeat (db: Executor, ricevuta: string, requester: Requester): Promise<InvioAnswer> {
+export async function respondToRepeat (db: Executor, ricevuta: string, requester: Requester): Promise<InvioResponse> {
   const { id, metodo, prenotazione_id } = invii
   const [found] = await db.select({ id, metodo, prenotazione_id }).from(invii).where(eq(invii.ricevuta, ricevuta))
   const { id: submission, ...fields } = found!
@@ -207,7 +209,7 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
     throw new SchedineInCorso(ricevuta, result.stato, { waitsUntil: waiting.get(ricevuta) })
   }
   closeIfDecided(requester, result.stato)
-  return answerOf(result, { ricevuta, ...fields })
+  return responseOf(result, { ricevuta, ...fields })
 }
 
 /**

@@ -9,7 +9,7 @@ import type { EsitoOperazioneServizio } from './soap/contract.ts'
 /** The active apartments of the account. Empty for an account without apartment management. */
 export function listApartments (service: PoliceService): Promise<Static<typeof Apartment>[]> {
   return orFault(async () => {
-    return parseApartments(await downloadTable(service, 'ListaAppartamenti', service.answerDeadline()))
+    return parseApartments(await downloadTable(service, 'ListaAppartamenti', service.responseDeadline()))
   })
 }
 
@@ -47,7 +47,7 @@ export function disableApartment (service: PoliceService, id: number): Promise<v
 async function changeApartments (
   service: PoliceService, call: (token: string, signal: AbortSignal) => Promise<EsitoOperazioneServizio>
 ): Promise<void> {
-  const signal = service.answerDeadline()
+  const signal = service.responseDeadline()
   const token = await orFault(() => service.token.get(signal))
   const outcome = await orFault(() => call(token, signal), true)
   if (outcome.esito) return

@@ -66,7 +66,7 @@ export async function downloadTable (
 export async function downloadReceipt (
   service: PoliceService, day: Day, closing: AbortSignal
 ): Promise<Buffer | undefined> {
-  const signal = AbortSignal.any([service.answerDeadline(), closing])
+  const signal = AbortSignal.any([service.responseDeadline(), closing])
   const token = await service.token.get(signal)
   const {
     result: { RicevutaResult, PDF }

@@ -5,7 +5,7 @@ import { createClock } from '#src/lib/time.ts'
 import type { Database } from '#src/database/connect.ts'
 import { policeService, type PoliceService } from './police-service.ts'
 import type { Static } from '@sinclair/typebox'
-import type { CheckAnswer } from '#schemas/alloggiati.ts'
+import type { CheckResponse } from '#schemas/alloggiati.ts'
 import { ConnessioneFallita } from '../errors.ts'
 import { authenticate } from './calls.ts'
 import { faultOf, FAULTS, type FaultKind } from './police-faults.ts'
@@ -31,13 +31,13 @@ export async function checkPolice (
  * Checks that the service is reachable and accepts the credentials.
  * @throws ConnessioneFallita
  */
-export async function check (service: PoliceService | null): Promise<Static<typeof CheckAnswer>> {
+export async function check (service: PoliceService | null): Promise<Static<typeof CheckResponse>> {
   if (service === null) {
     throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
   }
   // The check must reflect the present state, so cached tokens and refusals are dropped.
   service.token.invalidate()
-  const { esito } = await authenticate(service, service.answerDeadline()).catch((err: unknown) => {
+  const { esito } = await authenticate(service, service.responseDeadline()).catch((err: unknown) => {
     const kind = faultOf(err)
     // Other errors come from this server.
     if (kind === undefined) throw err

@@ -20,13 +20,13 @@ export interface PoliceService {
   client: SoapClient
   token: TokenSource
   /** Milliseconds within which a caller is answered, even if the service does not respond. */
-  answerWithinMs: number
+  respondWithinMs: number
   /** Aborts when a caller who asks now must be answered. */
-  answerDeadline (): AbortSignal
+  responseDeadline (): AbortSignal
 }
 
 /** Clients, and proxies in front of us, time out after 30 seconds or more. */
-const ANSWER_WITHIN_MS = 25_000
+const RESPOND_WITHIN_MS = 25_000
 
 interface Options {
   config: Config
@@ -37,7 +37,7 @@ interface Options {
   /** Timeout of a whole call; by default the client's own. */
   timeoutMs?: number
   /** Maximum time to an answer; 25 seconds by default. */
-  answerWithinMs?: number
+  respondWithinMs?: number
 }
 
 /**
@@ -45,7 +45,7 @@ interface Options {
  * @returns the service, or null in production without credentials; `close` stops the sandbox
  */
 export async function policeService (
-  { config, keys, clock, db, log, timeoutMs, answerWithinMs = ANSWER_WITHIN_MS }: Options
+  { config, keys, clock, db, log, timeoutMs, respondWithinMs = RESPOND_WITHIN_MS }: Options
 ): Promise<{ service: PoliceService | null, close (): Promise<void> }> {
   const { ALLOGGIATI_MODE: mode, ALLOGGIATI_ENDPOINT, ALLOGGIATI_CA: ca } = config
   const given = credentialsOf(config)
@@ -62,8 +62,8 @@ export async function policeService (
     account: mode === 'sandbox' ? `sandbox:${utente}` : utente,
     client,
     token: tokenSource(client, credentials, clock),
-    answerWithinMs,
-    answerDeadline: () => AbortSignal.timeout(answerWithinMs)
+    respondWithinMs,
+    responseDeadline: () => AbortSignal.timeout(respondWithinMs)
   }
   return { service, close: sandbox?.close ?? (async () => {}) }
 }

@@ -7,7 +7,7 @@ import { ZipFile } from 'yazl'
 import { prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import { Closed, ErrorBody, IdParams, Ref } from '#schemas/common.ts'
 import { READING_ERRORS } from '#schemas/errors/groups.ts'
-import { ErasureAnswer, HeldData, PrivacyAnswer } from '#schemas/privacy.ts'
+import { ErasureResponse, HeldData, PrivacyResponse } from '#schemas/privacy.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Executor } from '#src/database/connect.ts'
 import emptyBody from '#src/http/empty-body.ts'
@@ -91,7 +91,7 @@ const privacyRoute = route(
     errorCodes: ['PRENOTAZIONE_NON_TROVATA'],
     description: 'Anche di una prenotazione eliminata, finché ne resta qualcosa che la legge vuole conservato.',
     params: IdParams,
-    response: { 200: PrivacyAnswer }
+    response: { 200: PrivacyResponse }
   }
 )
 
@@ -124,7 +124,7 @@ const erasureRoute = route(
       'cosa resta.',
     params: IdParams,
     body: Closed({}, { examples: [{}] }),
-    response: { 200: ErasureAnswer, 409: Ref(ErrorBody) }
+    response: { 200: ErasureResponse, 409: Ref(ErrorBody) }
   }
 )
 

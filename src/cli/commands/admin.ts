@@ -3,7 +3,7 @@ import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Context } from '../command-context.ts'
 import { CliError, EXIT, type Exit } from '../errors.ts'
 import { callLocalServer, serverEnvironment } from '../local-server.ts'
-import { expectBody, fieldsOf, type Answer } from '../server-call.ts'
+import { expectBody, fieldsOf, type ApiResponse } from '../server-call.ts'
 import { newSecret } from '../terminal.ts'
 
 interface AdminOptions { email: string, genera?: boolean }
@@ -83,7 +83,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
 }
 
 /** @throws CliError with an Italian text for mistakes of the person */
-function userOf (response: Answer): AuthUser {
+function userOf (response: ApiResponse): AuthUser {
   const code = String(fieldsOf(response.body)?.error_code)
   const text = REFUSALS[code]
   if (response.status >= 400 && response.status < 500 && text !== undefined) {

@@ -4,14 +4,14 @@ import type { EsitoSchedina } from '#schemas/alloggiati.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { call, type Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
-import { expectBody, fieldsOf, parsedJson, refusal, type Answer } from '../server-call.ts'
+import { expectBody, fieldsOf, parsedJson, refusal, type ApiResponse } from '../server-call.ts'
 import { table } from '../output.ts'
 
 /** The source of the records: a file (`-`: standard input), or a stored booking. */
 export interface Source { file?: string | undefined, prenotazione?: number, appartamento?: number }
 
 interface Check { connected: boolean, message: string, endpoint: string }
-interface CheckAnswer { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
+interface CheckResponse { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
 
 /** The refusals that mean that the records are invalid. */
 const RECORDS_AT_FAULT = ['VALIDAZIONE', 'SCHEDINE_RIFIUTATE']
@@ -28,7 +28,7 @@ export async function checkConnection (context: Context): Promise<Exit> {
 /** Validates records by the official rules, without sending anything to the police. */
 export async function validate (context: Context, source: Source): Promise<Exit> {
   const response = await callWithRecords(context, source, { ofFile: 'valida', ofBooking: 'schedine' })
-  const checked = expectBody<CheckAnswer>(response, 'valid', 'errors', 'warnings')
+  const checked = expectBody<CheckResponse>(response, 'valid', 'errors', 'warnings')
   const { valid, errors, warnings } = checked
   const parts = [
     errors.length > 0 ? `Le schedine contengono errori:\n${remarks(errors)}` : 'Le schedine sono valide.',
@@ -53,7 +53,7 @@ async function callWithRecords (
   { file, prenotazione, appartamento }: Source,
   { ofFile, ofBooking }: { ofFile: string, ofBooking: string },
   more: object = {}
-): Promise<Answer> {
+): Promise<ApiResponse> {
   if (prenotazione === undefined) {
     const body = { ...await records(context, file), ...more }
     return call(context, `/api/alloggiati/${ofFile}`, { method: 'POST', body })
@@ -62,7 +62,7 @@ async function callWithRecords (
   return call(context, `/api/v1/prenotazioni/${prenotazione}/${ofBooking}`, { method: 'POST', body })
 }
 
-function rejected (context: Context, response: Answer): Exit {
+function rejected (context: Context, response: ApiResponse): Exit {
   const refused = refusal(response)
   if (!RECORDS_AT_FAULT.includes(refused.codice)) throw refused
   const { errors = [], schedine = [] } = response.body as { errors?: Segnalazione[], schedine?: EsitoSchedina[] }

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import type { Job, JobAnswer, JobList } from '#schemas/job.ts'
+import type { Job, JobResponse, JobList } from '#schemas/job.ts'
 import { call, type Context } from '../command-context.ts'
 import { EXIT, type Exit } from '../errors.ts'
 import { expectBody } from '../server-call.ts'
@@ -20,8 +20,8 @@ const COLUMNS: readonly Column[] = [
 export async function job (context: Context, name: string | undefined): Promise<Exit> {
   if (name === undefined) return await listJobs(context)
   const response = await call(context, `${PATH}/${encodeURIComponent(name)}/avvia`, { method: 'POST' })
-  const { data: begun } = expectBody<JobAnswer>(response, 'data')
-  const ended = begun.in_corso ? await waitForEnd(context, begun) : begun
+  const { data: started } = expectBody<JobResponse>(response, 'data')
+  const ended = started.in_corso ? await waitForEnd(context, started) : started
   context.out.result(`${ended.nome}: ${outcome(ended)} in ${duration(ended)}`, ended)
   if (ended.esito === 'fallito') {
     context.out.note(`Il motivo è nel log del server: la riga «job failed» con "job":"${ended.nome}"`)
@@ -42,14 +42,14 @@ async function listJobs (context: Context): Promise<Exit> {
   return EXIT.ok
 }
 
-async function waitForEnd (context: Context, begun: Job): Promise<Job> {
-  context.out.note(`${begun.nome}: in corso…`)
-  let job: Job | undefined = begun
+async function waitForEnd (context: Context, started: Job): Promise<Job> {
+  context.out.note(`${started.nome}: in corso…`)
+  let job: Job | undefined = started
   while (job?.in_corso) {
     await sleep(POLL_MS)
-    job = (await readJobs(context)).find(({ nome }) => nome === begun.nome)
+    job = (await readJobs(context)).find(({ nome }) => nome === started.nome)
   }
-  return job ?? begun
+  return job ?? started
 }
 
 async function readJobs (context: Context): Promise<Job[]> {

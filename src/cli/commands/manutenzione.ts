@@ -2,7 +2,7 @@ import type { MaintenanceChange, MaintenanceState } from '#schemas/setting.ts'
 import { call, type Context } from '../command-context.ts'
 import { EXIT, type Exit } from '../errors.ts'
 import { callLocalServer } from '../local-server.ts'
-import { expectBody, type Answer } from '../server-call.ts'
+import { expectBody, type ApiResponse } from '../server-call.ts'
 import { card, moment } from '../output.ts'
 
 const PATH = '/api/settings/maintenance'
@@ -26,7 +26,7 @@ export async function endMaintenance (context: Context, { server }: { server?: b
   return show(context, await (server ? callLocalServer : call)(context, PATH, { method: 'POST', body }))
 }
 
-function show ({ out }: Context, response: Answer): Exit {
+function show ({ out }: Context, response: ApiResponse): Exit {
   const state = expectBody<MaintenanceState>(response, 'enabled', 'message', 'since', 'allow')
   const { enabled, since, message, allow } = state
   out.result(

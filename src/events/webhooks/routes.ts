@@ -5,7 +5,7 @@ import { eventi, eventi_in_arrivo as arriving, webhook_consegne as t } from '#dr
 import { type FieldError, IdParams } from '#schemas/common.ts'
 import type { EventType } from '#schemas/event.ts'
 import {
-  Delivery, DeliveryAnswer, DeliveryList, DeliveryParams, DeliveryQuery, Webhook, WebhookAnswer, WebhookCreation,
+  Delivery, DeliveryResponse, DeliveryList, DeliveryParams, DeliveryQuery, Webhook, WebhookResponse, WebhookCreation,
   WebhookDeleted, WebhookEmptyBody, WebhookList, WebhookSecret
 } from '#schemas/webhook.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
@@ -48,7 +48,7 @@ const createRoute = {
       'giorni, poi il webhook è sospeso. Gli eventi di uno stesso oggetto arrivano in ordine; uno può arrivare due ' +
       'volte, con lo stesso webhook-id.',
     body: WebhookCreation,
-    response: { 201: WebhookAnswer }
+    response: { 201: WebhookResponse }
   }
 } as const
 
@@ -59,7 +59,7 @@ const listRoute = {
 
 const getRoute = {
   config: { access: 'admin' },
-  schema: { ...ONE, operationId: 'getWebhook', summary: 'Un webhook', response: { 200: WebhookAnswer } }
+  schema: { ...ONE, operationId: 'getWebhook', summary: 'Un webhook', response: { 200: WebhookResponse } }
 } as const
 
 const deleteRoute = {
@@ -80,7 +80,7 @@ const resumeRoute = {
     summary: 'Riattiva un webhook sospeso, e riprende le consegne abbandonate',
     description: 'Ciò che è successo mentre era sospeso non si consegna: si legge in GET /api/v1/eventi.',
     body: WebhookEmptyBody,
-    response: { 200: WebhookAnswer }
+    response: { 200: WebhookResponse }
   }
 } as const
 
@@ -104,7 +104,7 @@ const rotationRoute = {
     summary: 'Cambia il segreto; per 24 ore si firma anche con quello di prima',
     description: 'Il nuovo si legge con GET: così nessuna risposta conservata lo contiene.',
     body: WebhookEmptyBody,
-    response: { 200: WebhookAnswer }
+    response: { 200: WebhookResponse }
   }
 } as const
 
@@ -218,7 +218,7 @@ const repeatRoute = {
       'oggetto; una in coda viene dopo le precedenti del suo oggetto.',
     params: DeliveryParams,
     body: WebhookEmptyBody,
-    response: { 200: DeliveryAnswer }
+    response: { 200: DeliveryResponse }
   }
 } as const
 
@@ -232,7 +232,7 @@ const testRoute = {
     description: 'Che cosa ne è stato si legge in GET /api/v1/webhooks/{id}/consegne.',
     params: IdParams,
     body: WebhookEmptyBody,
-    response: { 200: DeliveryAnswer }
+    response: { 200: DeliveryResponse }
   }
 } as const
 

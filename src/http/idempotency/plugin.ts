@@ -6,7 +6,7 @@ import fp from 'fastify-plugin'
 import { idempotency_keys as keys } from '#drizzle/tables/idempotency.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Database, Executor, Transaction } from '#src/database/connect.ts'
-import { mayPass } from '#src/database/problems.ts'
+import { isTransient } from '#src/database/problems.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import type { FindValidationErrors } from '../validation-errors.ts'
 import { releasedKeys } from './released-keys.ts'
@@ -46,7 +46,7 @@ declare module 'fastify' {
      * References of the work that an earlier request with this key has started, when no response is stored. A route
      * that calls `recordInProgress` must answer from them and start nothing.
      */
-    begun: readonly string[] | null
+    startedWork: readonly string[] | null
     /**
      * The response is not final and is not stored. A repeated request is answered from the work that was started. If no
      * work was started, the key is released.
@@ -75,7 +75,7 @@ const KEPT_HEADERS = ['etag', 'location'] as const
 const HEADER_MAX = 255
 
 /** Longest stored response, in characters. */
-const ANSWER_MAX = 65_536
+const RESPONSE_MAX = 65_536
 /** Longest stored refusal, in characters. Refusals are cheap to produce under thousands of keys. */
 const REFUSAL_MAX = 4096
 
@@ -100,7 +100,7 @@ const SEPARATOR = ' '
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
   app.decorateRequest('idempotencyClaim', '')
-  app.decorateRequest('begun', null)
+  app.decorateRequest('startedWork', null)
   app.decorateRequest('isUndecided', false)
   app.decorateRequest('hasEnded', false)
   app.decorateRequest('recordInProgress', async function (this: FastifyRequest, tx: Transaction, reference: string) {
@@ -127,7 +127,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
     route.config.findValidationErrors = (fields) => [...findValidationErrors?.(fields) ?? [], ...keyErrors(fields)]
     const take = (request: FastifyRequest, reply: FastifyReply) => takeKey(context, request, reply)
     const keep = (request: FastifyRequest, reply: FastifyReply, payload: unknown) =>
-      keepAnswer(context, request, reply, payload)
+      keepResponse(context, request, reply, payload)
     route.preHandler = [take, ...[route.preHandler ?? []].flat()]
     route.onSend = [...[route.onSend ?? []].flat(), keep]
   })
@@ -167,7 +167,7 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
   }).returning({ key: keys.key }).catch((err: unknown) => {
     // The row may exist although the connection was lost before PostgreSQL's reply.
     const row = and(eq(keys.principal, principal), eq(keys.key, key), claimedBy(claim))
-    if (mayPass(err)) later.add(() => db.delete(keys).where(row))
+    if (isTransient(err)) later.add(() => db.delete(keys).where(row))
     throw err
   })
   if (taken) {
@@ -181,7 +181,7 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
   if (stored.status === null) {
     request.idempotencyKey = key
     request.idempotencyClaim = stored.headers!.claim!
-    request.begun = stored.reference!.split(SEPARATOR)
+    request.startedWork = stored.reference!.split(SEPARATOR)
     return
   }
   // The response may still be stored, unless the key is older than any request can be.
@@ -192,7 +192,7 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
   return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
 }
 
-async function keepAnswer (context: Context, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
+async function keepResponse (context: Context, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   if (request.idempotencyKey === null) return payload
   const under = ofKey(request)!
   // Prevents a second run. If this hook throws, Fastify calls it again for the error response.
@@ -200,7 +200,7 @@ async function keepAnswer (context: Context, request: FastifyRequest, reply: Fas
   const { statusCode: status } = reply
   const body = String(payload)
   const isRefusal = status >= 400
-  const isLarge = body.length > (isRefusal ? REFUSAL_MAX : ANSWER_MAX)
+  const isLarge = body.length > (isRefusal ? REFUSAL_MAX : RESPONSE_MAX)
   // A client may retry with the same key after a failure that changed nothing. If the work was started and has not
   // ended, the retry is answered from its reference.
   const isFree = request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)
@@ -221,7 +221,7 @@ async function setFree ({ db, later }: Context, request: FastifyRequest, under: 
   }
   await work().catch((err: unknown) => {
     request.log.error({ err }, 'an Idempotency-Key could not be released')
-    if (mayPass(err)) later.add(work)
+    if (isTransient(err)) later.add(work)
   })
 }
 
@@ -245,7 +245,7 @@ async function store (
   const soon = and(where, claimedBy(request.idempotencyClaim), isYoung)
   await keep().catch((err: unknown) => {
     request.log.error({ err }, 'the response of an Idempotency-Key could not be stored')
-    if (mayPass(err)) later.add(() => keep(soon))
+    if (isTransient(err)) later.add(() => keep(soon))
   })
 }
 

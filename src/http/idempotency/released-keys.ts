@@ -1,4 +1,4 @@
-import { mayPass } from '#src/database/problems.ts'
+import { isTransient } from '#src/database/problems.ts'
 import { queueWorker } from '#src/services/queue/worker.ts'
 
 const RETRY_MS = 2000
@@ -20,7 +20,7 @@ export function releasedKeys () {
         try {
           await owed[0]!()
         } catch (err) {
-          if (mayPass(err)) return false
+          if (isTransient(err)) return false
         }
         owed.shift()
       }

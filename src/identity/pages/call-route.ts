@@ -28,7 +28,7 @@ export interface RouteCall {
   payload?: object
 }
 
-interface ErrorAnswer { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
+interface ErrorResponse { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
 
 /**
  * Calls a route of this server for the person, in process. The pages use the same routes as every other client, which
@@ -55,7 +55,7 @@ export async function callRoute<T = unknown> (
   const { statusCode, headers: { 'retry-after': retryAfter = 0 } } = response
   const body: unknown = response.body === '' ? {} : response.json()
   if (statusCode < 400) return body as T
-  const { error_code, codice = '', weak_password } = body as ErrorAnswer
+  const { error_code, codice = '', weak_password } = body as ErrorResponse
   throw new Refused(statusCode, error_code ?? codice, weak_password?.reasons, Number(retryAfter))
 }
 

@@ -20,7 +20,7 @@ const DeviceFields = Fields(['challenge', 'credential'])
 const EnrolmentFields = Fields(['id', 'challenge', 'credential'])
 const ProofFields = Fields(['id', 'challenge', 'credential', 'dopo'])
 
-interface DeviceAnswer { id?: string, challenge?: string, credential?: string, dopo?: string }
+interface DeviceResponse { id?: string, challenge?: string, credential?: string, dopo?: string }
 
 const devicePages: FastifyPluginAsyncTypebox = async (app) => {
   app.post(`${SIGN_IN_PASSKEY}/opzioni`, question(
@@ -86,7 +86,7 @@ async function askPasskey (
 }
 
 async function signInWithPasskey (
-  request: FastifyRequest, reply: FastifyReply, { challenge: challenge_id = '', credential }: DeviceAnswer
+  request: FastifyRequest, reply: FastifyReply, { challenge: challenge_id = '', credential }: DeviceResponse
 ): Promise<FastifyReply> {
   try {
     const payload = { challenge_id, credential: parseResponse(credential) }
@@ -100,7 +100,7 @@ async function signInWithPasskey (
 }
 
 async function proveDevice (
-  request: FastifyRequest, reply: FastifyReply, response: DeviceAnswer
+  request: FastifyRequest, reply: FastifyReply, response: DeviceResponse
 ): Promise<FastifyReply> {
   const { id, dopo } = response
   const visitor = await requireVisitor(request, ['proof'])
@@ -127,7 +127,7 @@ async function prove (
   request: FastifyRequest,
   { token }: Visitor,
   type: 'create' | 'request',
-  { id = '', challenge: challenge_id = '', credential }: DeviceAnswer
+  { id = '', challenge: challenge_id = '', credential }: DeviceResponse
 ): Promise<AuthSession> {
   const payload = { challenge_id, webauthn: { type, credential_response: parseResponse(credential) } }
   const url = `/auth/v1/factors/${encodeURIComponent(id)}/verify`

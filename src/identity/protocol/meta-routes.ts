@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Discovery, Jwks, ProviderHealth, Settings } from '#schemas/auth/answers.ts'
+import { Discovery, Jwks, ProviderHealth, Settings } from '#schemas/auth/responses.ts'
 import { route } from '../provider-route.ts'
 import type { Config } from '#src/config/config.ts'
 import { VERSION } from '#src/lib/version.ts'

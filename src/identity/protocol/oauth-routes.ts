@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Location } from '#schemas/auth/answers.ts'
+import { Location } from '#schemas/auth/responses.ts'
 import { AuthorizeQuery, CallbackQuery, LinkIdentityQuery } from '#schemas/auth/requests.ts'
 import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'

@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { Nothing } from '#schemas/auth/answers.ts'
+import { Nothing } from '#schemas/auth/responses.ts'
 import { OtpBody, RecoverBody, RedirectQuery, ResendBody } from '#schemas/auth/requests.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { route } from '../provider-route.ts'

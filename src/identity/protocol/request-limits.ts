@@ -15,7 +15,7 @@ const PER_CALLER = 5
 const PER_ACCOUNT = 3
 const SLOWED_MS = 1000
 /** Longer than the work for an address with an account. */
-const ANSWER_MS = 250
+const RESPONSE_MS = 250
 
 const MAILS: Limit = { name: 'mail/account', max: 1, windowMs: 60_000 }
 const MAIL_CODE = 'over_email_send_rate_limit'
@@ -119,7 +119,7 @@ function refuse (reply: FastifyReply, code: AuthErrorCode, seconds: number): voi
 
 /** Takes at least the same time for all, so that the time does not reveal whether an address has an account. */
 export async function withMinimumTime<T> (work: () => Promise<T>): Promise<T> {
-  const [done] = await Promise.allSettled([work(), sleep(ANSWER_MS)])
+  const [done] = await Promise.allSettled([work(), sleep(RESPONSE_MS)])
   if (done.status === 'rejected') throw done.reason
   return done.value
 }

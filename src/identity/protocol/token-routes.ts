@@ -127,14 +127,14 @@ async function beginFromFlow (
   if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
   // The client that signed up has completed its own flow, so the password that it chose is this person's.
   if (password_hash !== null && person.password_hash === null) await updateUser(tx, person.id, { password_hash })
-  const begun = handover
+  const signedIn = handover
     ? await acceptTokenHandover(tx, person.id, handover, clientOf(request))
     : await beginSession(tx, person, method, clientOf(request), provider)
-  if (begun instanceof AuthError) return begun
-  const { user: { id }, session } = begun
+  if (signedIn instanceof AuthError) return signedIn
+  const { user: { id }, session } = signedIn
   if (linking) await recordOf(tx, request, id, 'identita_collegata', `user:${id}`, { provider, automatic: false })
   await recordOf(tx, request, id, 'accesso', `session:${session.id}`, { method, provider })
-  return { ...begun, tokens }
+  return { ...signedIn, tokens }
 }
 
 async function link (

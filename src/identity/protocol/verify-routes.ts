@@ -1,7 +1,7 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type, type Static } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { VerifyAnswer } from '#schemas/auth/answers.ts'
+import { VerifyResponse } from '#schemas/auth/responses.ts'
 import type { TokenKind } from '#schemas/auth/one-time-token.ts'
 import { VerifyBody, VerifyQuery } from '#schemas/auth/requests.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -43,7 +43,7 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   app.post('/verify', route(
     { access: 'public' }, 'authVerify', 'Prova un indirizzo con il codice o il collegamento di una e-mail', {
-      body: VerifyBody, response: { 200: VerifyAnswer }
+      body: VerifyBody, response: { 200: VerifyResponse }
     }
   ), async (request, reply) => {
     const result = await proveAddress(request, reply, request.body)

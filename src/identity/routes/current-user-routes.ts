@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { RevokeAnswer, RevokeBody, SessionList, UnlinkAnswer, UnlinkBody } from '#schemas/session.ts'
+import { RevokeResponse, RevokeBody, SessionList, UnlinkResponse, UnlinkBody } from '#schemas/session.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { ServeUnaPersona } from '#src/lib/errors.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
@@ -20,7 +20,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
 
   app.post('/api/sessions/revoke-all', route(
     { access: 'auth' }, 'revokeSessioni', 'Chiude tutte le sessioni di chi chiama, e ne revoca le chiavi API', {
-      body: RevokeBody, response: { 200: RevokeAnswer }
+      body: RevokeBody, response: { 200: RevokeResponse }
     }
   ), async (request) => {
     const { principal, body: { revoca_chiavi: alsoKeys = true } } = request
@@ -38,7 +38,7 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     { access: 'auth' }, 'unlinkProvider', 'Scollega un provider dall’account di chi chiama', {
       errorCodes: ['SCOLLEGAMENTO_NON_AMMESSO', 'PROVIDER_NON_COLLEGATO', 'EMAIL_GIA_REGISTRATA', 'UNICA_IDENTITA'],
       body: UnlinkBody,
-      response: { 200: UnlinkAnswer }
+      response: { 200: UnlinkResponse }
     }
   ), async (request) => {
     const { principal, body: { provider } } = request

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
-import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedAnswer, MintedKey, MintQuery } from '#schemas/api-key.ts'
+import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedResponse, MintedKey, MintQuery } from '#schemas/api-key.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
 import { isPerson } from '../directory.ts'
@@ -8,7 +8,7 @@ import { route as providerRoute } from '../provider-route.ts'
 import { ChiaveNonTrovata } from '../errors.ts'
 import { listKeys, mintKey, revokeKey } from '../keys/key-store.ts'
 import { record } from '../audit-record.ts'
-import { RotateAnswer, RotateBody } from '#schemas/signing-key.ts'
+import { RotateResponse, RotateBody } from '#schemas/signing-key.ts'
 import emptyBody from '#src/http/empty-body.ts'
 
 const route = routesUnder('Chiavi API')
@@ -53,7 +53,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   app.delete('/api/v1/keys/:id', {
     // Every key may revoke itself. To revoke another one it needs the write scope.
     ...route({ access: 'auth', scope: 'lettura' }, 'revokeChiave', 'Revoca una chiave API', {
-      errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedAnswer }
+      errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedResponse }
     })
   }, async (request) => {
     await revoke(request, request.params.id)
@@ -89,7 +89,7 @@ export const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/api/v1/signing-keys/rotate', providerRoute(
     { access: 'admin', recentFactor: true, idempotent: true },
     'rotateChiaveDiFirma', 'Sostituisce la chiave che firma i token di accesso', {
-      body: RotateBody, response: { 200: RotateAnswer }
+      body: RotateBody, response: { 200: RotateResponse }
     }
   ), async (request) => {
     const { immediate = false } = request.body

@@ -1,6 +1,6 @@
 import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureAnswer, PictureForm } from '#schemas/picture.ts'
+import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureResponse, PictureForm } from '#schemas/picture.ts'
 import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -36,7 +36,7 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
           'suo indirizzo è anche in user_metadata.avatar_url.',
         consumes: ['multipart/form-data'],
         body: PictureForm,
-        response: { 200: PictureAnswer }
+        response: { 200: PictureResponse }
       }
     )
   }, async (request, reply) => {

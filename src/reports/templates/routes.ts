@@ -6,7 +6,7 @@ import { PDF_ERRORS, TEMPLATE_ERRORS } from '#schemas/errors/groups.ts'
 import { PdfBytes } from '#schemas/pdf.ts'
 import { REPORT_BODY_MAX } from '#schemas/report.ts'
 import {
-  PreviewRequest, type Template, TEMPLATE_ID, TemplateAnswer, TemplateCheck, TemplateChecked, TemplateFault,
+  PreviewRequest, type Template, TEMPLATE_ID, TemplateResponse, TemplateCheck, TemplateChecked, TemplateFault,
   TemplateList, TemplateParams, TemplateRemoved, TemplateSaved, TemplateSaving, TemplateVersionParams, TemplateVersions
 } from '#schemas/template.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
@@ -46,7 +46,7 @@ const URL = '/api/v1/templates'
 const listRoute = route({ access: 'auth' }, 'listModelli', 'I modelli dei PDF', { response: { 200: TemplateList } })
 
 const getRoute = route({ access: 'auth' }, 'getModello', 'Un modello dei PDF, con le variabili che vuole dai dati', {
-  errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateAnswer, 304: Type.Null() }
+  errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateResponse, 304: Type.Null() }
 })
 
 const saveRoute = route(
@@ -105,7 +105,7 @@ const versionRoute = route(
   { access: 'auth' }, 'getVersioneModello', 'Un modello dei PDF come era in una sua versione', {
     errorCodes: ['MODELLO_NON_TROVATO', 'VERSIONE_NON_TROVATA'],
     params: TemplateVersionParams,
-    response: { 200: TemplateAnswer }
+    response: { 200: TemplateResponse }
   }
 )
 

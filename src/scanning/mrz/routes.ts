@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { type ParsedMrz, ParseMrzAnswer, ParseMrzBody } from '#schemas/scanning.ts'
+import { type ParsedMrz, ParseMrzResponse, ParseMrzBody } from '#schemas/scanning.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import type { BirthPlace, GuestCodes } from '../guest/codes-in-force.ts'
@@ -12,7 +12,7 @@ import { parseZone, type Zone } from './parse.ts'
 const route = routesUnder('Scansione')
 
 const parseRoute = route({ access: 'auth' }, 'parseMrz', 'Legge le righe della zona a lettura ottica di un documento', {
-  body: ParseMrzBody, response: { 200: ParseMrzAnswer }
+  body: ParseMrzBody, response: { 200: ParseMrzResponse }
 })
 
 /** Converts a zone to the API's format. */

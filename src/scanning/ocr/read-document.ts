@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify'
-import type { OcrAnswer, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
+import type { OcrResponse, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { limitConcurrency } from '#src/lib/concurrency-limit.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
@@ -76,7 +76,7 @@ export function documentReader (
 
   return async function readDocument (
     { image, lingue = ['IT'], solo_mrz: zoneAlone = false }: OcrBody, reading: Reading
-  ): Promise<OcrAnswer> {
+  ): Promise<OcrResponse> {
     if (zoneAlone) {
       const zone = await zoneOf(await decode(image, null, reading), reading)
       return { text: '', mrz: zone?.lines ?? null }

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { IMAGE_BODY_MAX } from '#schemas/image.ts'
-import { OcrAnswer, OcrBody } from '#schemas/ocr.ts'
+import { OcrResponse, OcrBody } from '#schemas/ocr.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { disconnectSignal } from '#src/http/client-disconnects.ts'
@@ -21,7 +21,7 @@ const ocrRoute = {
         'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato, comunque sia girata; si ' +
         'consigliano 300 DPI. L’immagine non si conserva. Con solo_mrz la risposta non aspetta il testo.',
       body: OcrBody,
-      response: { 200: OcrAnswer }
+      response: { 200: OcrResponse }
     }
   )
 }

@@ -23,7 +23,7 @@ const PROVIDERS: Readonly<Record<OcrProviderName, OcrProvider>> = {
 }
 const TIMEOUT_MS = 20_000
 /** Enough for a page of text with the position of each word. */
-const ANSWER_BYTES_MAX = 8 * 1024 * 1024
+const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
 const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
   key: OcrCredenzialiRifiutate,
@@ -43,7 +43,7 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
   async function ask (request: ProviderRequest, signal: AbortSignal): Promise<ProviderReading> {
     try {
       const { status, bytes } = await exchange(url, {
-        method: 'POST', ...request, patienceMs: timeoutMs, bytesMax: ANSWER_BYTES_MAX, signal
+        method: 'POST', ...request, patienceMs: timeoutMs, bytesMax: RESPONSE_BYTES_MAX, signal
       })
       // Some error responses are plain text.
       return provider.read(status, jsonOf(bytes) ?? bytes.toString())

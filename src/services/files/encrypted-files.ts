@@ -2,7 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { Readable } from 'node:stream'
 import type { FastifyBaseLogger } from 'fastify'
 import type { Database, Executor } from '#src/database/connect.ts'
-import { mayPass } from '#src/database/problems.ts'
+import { isTransient } from '#src/database/problems.ts'
 import { RisorsaNonTrovata, ServizioOccupato } from '#src/lib/errors.ts'
 import type { Backend } from './backends/backend.ts'
 import { ChangedFileError, decrypt, encrypt, encryptedRange, encryptedSize, KEY_BYTES } from './encryption.ts'
@@ -88,7 +88,7 @@ export function encryptedFiles (
   /** Deletes a file whose transaction failed. The nightly comparison retries failures. */
   async function giveUp ({ id }: WrittenFile, err: unknown): Promise<void> {
     // After a lost connection the commit may still have happened, so the file must stay.
-    if (mayPass(err)) return
+    if (isTransient(err)) return
     try {
       await discardUnreferenced(db, id)
     } catch (err) {

@@ -45,10 +45,10 @@ export async function rotateKeys (
   const found = await db.select({ id: storage_keys.id }).from(storage_keys).orderBy(desc(storage_keys.id))
   if (await isForeign(db, keys)) throw new ForeignMasterKeyError()
   // After a completed rotation only damaged files keep an earlier generation. Then there is nothing to resume.
-  const begun = found.length > 1 ? await rewrapAll(db, keys, found[0]!.id) : undefined
-  const resumed = begun !== undefined && begun.rewrapped > 0
+  const rotation = found.length > 1 ? await rewrapAll(db, keys, found[0]!.id) : undefined
+  const resumed = rotation !== undefined && rotation.rewrapped > 0
   const newest = resumed ? found[0]!.id : await addGeneration(db)
-  for (let rewrapped = begun?.rewrapped ?? 0; ;) {
+  for (let rewrapped = rotation?.rewrapped ?? 0; ;) {
     const pass = await rewrapAll(db, keys, newest)
     rewrapped += pass.rewrapped
     // A server may just now keep an upload with an earlier generation. Then another pass is needed.

@@ -62,7 +62,7 @@ export async function takeDue (
   const asSeen = sql`${table.claimed_by} is not distinct from ${claimed_by}`
   const taken = await db
     .update(table)
-    .set({ ...begun(run), next_run_at: next })
+    .set({ ...startedRun(run), next_run_at: next })
     .where(and(eq(table.name, name), eq(table.next_run_at, next_run_at), asSeen, IS_FREE))
     .returning({ name: table.name })
   return taken.length > 0
@@ -72,7 +72,7 @@ export async function takeDue (
 export async function takeNow (executor: Executor, name: string, run: string): Promise<boolean> {
   const taken = await executor
     .update(table)
-    .set(begun(run))
+    .set(startedRun(run))
     .where(and(eq(table.name, name), IS_FREE))
     .returning({ name: table.name })
   return taken.length > 0
@@ -116,7 +116,7 @@ export async function findJobs (db: Database): Promise<JobRow[]> {
   return rows.map(({ job, isLost }) => ({ ...job, isLost }))
 }
 
-function begun (run: string) {
+function startedRun (run: string) {
   return {
     started_at: sql`now()`,
     finished_at: null,

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyBaseLogger } from 'fastify'
 import { createTask } from 'node-cron'
-import type { Job as JobAnswer } from '#schemas/job.ts'
+import type { Job as JobResponse } from '#schemas/job.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { errorCode } from '#src/lib/error-code.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
@@ -49,7 +49,7 @@ function timesOf (cron: string): ScheduledJob['nextAfter'] {
  * @param row the job's row, undefined until it is registered
  * @param isRunningHere whether this process runs it
  */
-function present (job: ScheduledJob, row: JobRow | undefined, isRunningHere: boolean): JobAnswer {
+function present (job: ScheduledJob, row: JobRow | undefined, isRunningHere: boolean): JobResponse {
   const { name, description, cron, everyProcess = false, next: own, nextAfter } = job
   const isRunning = row !== undefined && row.lease_until !== null && !row.isLost
   const next = everyProcess ? own : row?.next_run_at ?? nextAfter(new Date())
@@ -64,7 +64,7 @@ function present (job: ScheduledJob, row: JobRow | undefined, isRunningHere: boo
   }
 }
 
-function lastRun (row?: JobRow): Pick<JobAnswer, 'ultimo_avvio' | 'durata_ms' | 'esito' | 'errore'> {
+function lastRun (row?: JobRow): Pick<JobResponse, 'ultimo_avvio' | 'durata_ms' | 'esito' | 'errore'> {
   if (row === undefined || row.started_at === null) {
     return { ultimo_avvio: null, durata_ms: null, esito: null, errore: null }
   }
@@ -170,7 +170,7 @@ export function jobRunner (
   }
 
   /** All jobs of this process, by name. */
-  async function list (): Promise<JobAnswer[]> {
+  async function list (): Promise<JobResponse[]> {
     const rows = new Map((await findJobs(db)).map((row) => [row.name, row]))
     return [...jobs.values()]
       .sort((one, other) => (one.name < other.name ? -1 : 1))

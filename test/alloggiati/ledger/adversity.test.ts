@@ -69,7 +69,7 @@ t.test('a suspension between Test and Send stops the Send', async (t) => {
   await suspendSending(db, 'prova', 'prova')
   testCall.release(response(rowsReply('Test', [true])))
   t.equal((await done).stato, 'non_inviato')
-  t.notOk(police.begun.includes('Send'))
+  t.notOk(police.startedCalls.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
   t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'a retry agrees')
 })
@@ -192,7 +192,7 @@ t.test('around midnight nothing is dispatched: submissions stay ready, and are s
         await until(async () => (await states())[0] === 'pronto/in_corso')
       }
       t.same(await states(), ['pronto/in_corso'])
-      t.notOk(police.begun.includes('Send'))
+      t.notOk(police.startedCalls.includes('Send'))
       now = instantInRome(addDays(today, 1), 0, 2)
       t.equal((await done).stato, 'acquisito')
     })

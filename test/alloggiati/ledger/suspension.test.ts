@@ -46,7 +46,7 @@ t.test(
     const day = await server.call('POST', `${INVII}/giornata`, {}, { prefer: 'respond-async' })
     t.match(day.json(), { status: 422, codice: 'INVII_SOSPESI' })
     t.same(await server.app.sql`select from invii`, [], 'nothing is stored')
-    t.same(police.begun, [])
+    t.same(police.startedCalls, [])
     t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Tutto in ordine' })).json(), {
       sospeso: false,
       motivo: null
@@ -170,7 +170,7 @@ t.test('when the data folder is missing nothing is sent, and the caller gets the
   const { id } = await reserve([guestNo(1)])
   const mine = await worker({ chainHead: headIn(folder) })
   t.match(await carryOut(mine, id, true), { stato: 'non_inviato', causa: 'CARTELLA_NON_SCRIVIBILE' })
-  t.notOk(police.begun.includes('Send'))
+  t.notOk(police.startedCalls.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
   const alarms = () => logs.filter(({ msg }) => msg === 'the data folder is not writable: nothing is sent')
   t.match(alarms(), [{ level: 50, macchina: 'prova', errore: 'codice ENOENT' }], 'the Send raises the alarm')
@@ -193,7 +193,7 @@ t.test('a truncated chain found only at the dispatch stops the Send, and raises 
   await headIn(folder).note(db, { id: 4711, hash: '00' })
   testCall.release(response(rowsReply('Test', [true])))
   t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
-  t.notOk(police.begun.includes('Send'))
+  t.notOk(police.startedCalls.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
   t.equal(told({ logs }).length, 1)
 })

@@ -76,7 +76,7 @@ t.test('an account has one Send in flight: another process makes the next Test c
   const second = carryOut(await worker(), other.id, true)
   await until(() => police.callsOf('Test').length === 2)
   t.same(await states(), ['in_invio/in_corso', 'preso/in_corso'])
-  t.equal(police.begun.filter((operation) => operation === 'Send').length, 1)
+  t.equal(police.startedCalls.filter((operation) => operation === 'Send').length, 1)
   delete police.on.Send
   reply.release(response(rowsReply('Send', [true])))
   t.same((await Promise.all([first, second])).map(({ stato }) => stato), ['acquisito', 'acquisito'])
@@ -204,7 +204,7 @@ t.test('a worker that froze between the commit and the first byte sends nothing'
   const { id } = await reserve([single()])
   const chainHead = { ...headIn(t.testdir()), note: async () => { await sleep(5100) } }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
-  t.notOk(police.begun.includes('Send'))
+  t.notOk(police.startedCalls.includes('Send'))
   t.same(await sql`select numero, esito from invii_esiti`, [{ numero: 1, esito: 'N' }])
   t.same(await states(), ['non_inviato/non_inviata'])
 })
@@ -215,7 +215,7 @@ t.test('a committed attempt that could not be sent is recorded as not sent', asy
   const note = async () => { throw new Error('no space left on the device') }
   const chainHead = { ...headIn(t.testdir()), note }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
-  t.notOk(police.begun.includes('Send'))
+  t.notOk(police.startedCalls.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
 })
 

@@ -71,7 +71,7 @@ interface Case {
 async function suffer (t: Test, one: Case): Promise<void> {
   const { police, server: { app, call, logs }, operation, misbehaviour, body, guests } = one
   await misbehave(police, operation, misbehaviour, guests.length)
-  const before = { acquired: police.acquired().length, begun: police.begun.length }
+  const before = { acquired: police.acquired().length, startedCalls: police.startedCalls.length }
   const answered = (await call('POST', '/api/alloggiati/invio', body())).json()
   const { ricevuta } = answered
 
@@ -102,7 +102,7 @@ async function suffer (t: Test, one: Case): Promise<void> {
     stato === 'sconosciuto',
     'what is unknown is alarmed'
   )
-  const sent = police.begun.slice(before.begun).includes('Send')
+  const sent = police.startedCalls.slice(before.startedCalls).includes('Send')
   if (stato === 'non_inviato' && operation !== 'Send') t.notOk(sent, 'no byte of a Send was written')
   if (tentativo === 0) t.notOk(sent, 'each Send has an earlier committed attempt')
 

@@ -3,7 +3,7 @@ import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
 import { addDays, instantInRome, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
-import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { plainResponse } from '#test/alloggiati/service/soap/calls.ts'
 import { respond, response, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import {
@@ -21,7 +21,7 @@ const server = await build(t, productionEnviron(police), undefined, { clock })
 /** Each case has its own days, because a server remembers failed fetches. */
 let sending: Day = testClock().today()
 
-const issued = (pdf: Buffer) => response(plainAnswer('Ricevuta')
+const issued = (pdf: Buffer) => response(plainResponse('Ricevuta')
   .replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`))
 const counting = async (schedine: number, notti = 3 * schedine) =>
   issued(await drawReceipt('RM000001', sending, { schedine, notti, numero: 1 }))

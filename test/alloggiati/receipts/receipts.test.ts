@@ -15,7 +15,7 @@ import { emptied } from '#test/alloggiati/emptied.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
 import { family, member, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
-import { plainAnswer } from '#test/alloggiati/service/soap/calls.ts'
+import { plainResponse } from '#test/alloggiati/service/soap/calls.ts'
 import { response, type Behaviour, respond } from '#test/alloggiati/service/soap/server.ts'
 import { find, parse } from '#test/alloggiati/service/soap/xml.ts'
 import { type Call, production, productionEnviron, refusalReply, standIn } from '#test/alloggiati/stand-in.ts'
@@ -33,7 +33,7 @@ const dayAsked = ({ body }: Pick<Call, 'body'>) => find(parse(body), '{Alloggiat
 
 function receiptReply (pdf: Buffer): Behaviour {
   return response(
-    plainAnswer('Ricevuta').replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`)
+    plainResponse('Ricevuta').replace('</RicevutaResponse>', `<PDF>${pdf.toString('base64')}</PDF></RicevutaResponse>`)
   )
 }
 
@@ -112,7 +112,7 @@ t.test('a PDF that cannot be read is kept without totals', async (t) => {
 
 t.test('a day without a receipt is a 404, and the next request calls the service again', async (t) => {
   const { app, call } = await emptied(real, police)
-  for (const reply of [none, response(plainAnswer('Ricevuta'))]) {
+  for (const reply of [none, response(plainResponse('Ricevuta'))]) {
     police.on.Ricevuta = reply
     t.match((await call('GET', path(yesterday))).json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
   }

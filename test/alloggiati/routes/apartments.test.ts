@@ -1,5 +1,5 @@
 import t from 'tap'
-import type { GiornataAnswer } from '#schemas/giornata.ts'
+import type { GiornataResponse } from '#schemas/giornata.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { create, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
@@ -64,7 +64,7 @@ t.test('a day is sent with the apartment of each booking, and lists those withou
   for (const [title, body, states, lines] of DAY) {
     const server = await emptied(real, police)
     await book(server, 3)
-    const answered = (await server.call('POST', PATH, body)).json<GiornataAnswer>()
+    const answered = (await server.call('POST', PATH, body)).json<GiornataResponse>()
     t.same(Object.fromEntries(answered.prenotazioni.map((each) => [each.prenotazione_id, each.stato])), states, title)
     t.same(sent(), Object.fromEntries(Object.entries(lines).map(([n, line]) => [guest(Number(n)), line])), title)
     t.equal(answered.success, !Object.values(states).includes(WAITS), title)
@@ -79,7 +79,7 @@ t.test('an account that used an apartment lately sends no booking of a day witho
   const server = await emptied(real, police)
   await book(server, 2)
   t.equal((await server.call('POST', '/api/v1/prenotazioni/1/invio', { id_appartamento: 7 })).statusCode, 200)
-  const { prenotazioni } = (await server.call('POST', PATH, {})).json<GiornataAnswer>()
+  const { prenotazioni } = (await server.call('POST', PATH, {})).json<GiornataResponse>()
   t.match(prenotazioni, [
     { prenotazione_id: 1, stato: 'gia_inviata', errors: [] },
     { prenotazione_id: 2, stato: 'incompleta', errors: [{ ospite: 0, campo: 'id_appartamento' }] }

@@ -1,14 +1,14 @@
 import fc from 'fast-check'
 import t from 'tap'
 import { create, saveGuests } from '#test/bookings/samples.ts'
-import type { GiornataAnswer } from '#schemas/giornata.ts'
+import type { GiornataResponse } from '#schemas/giornata.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { listsOf } from '#src/alloggiati/schedine/day/send-day.ts'
 import type { DayBooking } from '#src/alloggiati/schedine/day/day-overview.ts'
 import { addDays, italianDay } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
-import { judge, member } from '#test/alloggiati/rules/samples.ts'
+import { check, member } from '#test/alloggiati/rules/samples.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
 import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
 import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
@@ -35,13 +35,13 @@ const family = (n: number, members: number): Schedina[] => [
     member('19', 'FIGLIO', { cognome: guestNo(1000 + n * 60 + m).cognome }))
 ]
 
-async function sendDay ({ call }: TestApp, body: object = {}, key = ''): Promise<GiornataAnswer> {
+async function sendDay ({ call }: TestApp, body: object = {}, key = ''): Promise<GiornataResponse> {
   const answered = await call('POST', PATH, body, key === '' ? {} : { 'idempotency-key': key })
   if (answered.statusCode !== 200) throw new Error(answered.body)
   return answered.json()
 }
 
-const states = ({ prenotazioni }: GiornataAnswer) =>
+const states = ({ prenotazioni }: GiornataResponse) =>
   Object.fromEntries(prenotazioni.map(({ prenotazione_id, stato }) => [prenotazione_id, stato]))
 
 /** The shared server, which each test empties. */
@@ -225,7 +225,7 @@ t.test('a refusal for one booking does not stop the others', async (t) => {
 
 t.test('a day without an outcome in time continues, and the same key returns the outcome without a Send', async (t) => {
   const police = await standIn(t)
-  const server = await production(t, police, {}, { times: { policeAnswerMs: 1500 } })
+  const server = await production(t, police, {}, { times: { policeResponseMs: 1500 } })
   const id = await book(server, [guestNo(1)])
   const prenotazioni = [id, await book(server, [], 1)]
   const reply = held()
@@ -299,7 +299,7 @@ t.test('after a crash the same key returns all submissions of the day, in the or
   await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('prova', 'prova')`
   const replayed = await sendDay(server, {}, 'giorno')
   t.match(states(replayed), { [large]: 'parziale' })
-  const byGuest = ({ prenotazioni }: GiornataAnswer) =>
+  const byGuest = ({ prenotazioni }: GiornataResponse) =>
     prenotazioni[0]!.schedine.toSorted((one, other) => one.ospite - other.ospite)
   t.same(byGuest(replayed), byGuest(done))
 })
@@ -333,7 +333,7 @@ t.test('while sending is suspended, a day allows a dry run and no Send', async (
   t.same(await server.app.sql`select from invii`, [])
 })
 
-const [record] = judge([guestNo(1)]).records!
+const [record] = check([guestNo(1)]).records!
 
 /** A booking with families of these sizes. */
 function bookingOf (prenotazione_id: number, families: readonly number[]): DayBooking {

@@ -11,7 +11,7 @@ const { call } = server
 
 interface Remarks { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
 
-const judge = async (guest: Schedina): Promise<Remarks> =>
+const check = async (guest: Schedina): Promise<Remarks> =>
   (await call('POST', '/api/alloggiati/valida', { ospiti: [guest], prenotazione: soggiorno })).json()
 
 const born = (data_nascita: string, comune_nascita: string, provincia_nascita = '', rest: Schedina = {}) =>
@@ -66,12 +66,12 @@ const WRONG: readonly (readonly [string, Schedina, SchedinaField, string, string
 
 for (const [title, guest, field, right, words] of WRONG) {
   t.test(`an error names the right value and proposes it: ${title}`, async (t) => {
-    const { errors } = await judge(guest)
+    const { errors } = await check(guest)
     const error = errors.find(({ campo }) => campo === field)
     t.equal(error?.proposta, right)
     t.match(error?.messaggio, words)
     const corrected = { ...guest, [field]: right }
-    t.notOk((await judge(corrected)).errors.some(({ campo }) => campo === field), 'the proposal is accepted')
+    t.notOk((await check(corrected)).errors.some(({ campo }) => campo === field), 'the proposal is accepted')
   })
 }
 
@@ -84,7 +84,7 @@ t.test('an error with several right values lists them and proposes none', async 
     [born('1980-01-01', 'Castro'), 'comune_nascita', 'CASTRO (BG)', 'CASTRO (LE)'],
     [born('1980-01-01', 'Forlì'), 'comune_nascita', "FORLI' (FO)", "FORLI' (FC)"]
   ] as const) {
-    const error = (await judge(guest)).errors.find(({ campo }) => campo === field)
+    const error = (await check(guest)).errors.find(({ campo }) => campo === field)
     t.notOk(error === undefined || 'proposta' in error, field)
     for (const word of words) t.match(error?.messaggio, word)
   }
@@ -95,7 +95,7 @@ t.test('an unknown value has neither a proposal nor a list', async (t) => {
     ['comune_nascita', 'Atlantide'], ['stato_nascita', 'Atlantide'], ['cittadinanza', '100000826'],
     ['luogo_rilascio', '412058999'], ['tipo_documento', 'ALTRO']
   ] as const) {
-    const error = (await judge(single({ [field]: value }))).errors.find(({ campo }) => campo === field)
+    const error = (await check(single({ [field]: value }))).errors.find(({ campo }) => campo === field)
     t.notOk(error === undefined || 'proposta' in error, field)
     // The text on an unknown document lists the usual ones.
     t.notMatch(error?.messaggio, field === 'tipo_documento' ? /tabella dei documenti:|undefined/ : /:|undefined/)
@@ -111,7 +111,7 @@ t.test('a sign that was right at the birth is accepted, with a warning that name
     ['2000-05-01', '403108033', 'MI', 'MB'], ['1960-05-01', '418101010', 'CZ', 'KR'],
     ['1960-05-01', '409100005', 'FI', 'PO'], ['2000-05-01', '411109006', 'AP', 'FM']
   ] as const) {
-    const { valid, errors, warnings } = await judge(born(day, comune, sign))
+    const { valid, errors, warnings } = await check(born(day, comune, sign))
     t.same({ valid, errors }, { valid: true, errors: [] }, `${comune} ${sign}`)
     t.match(warnings.find(({ campo }) => campo === 'provincia_nascita')?.messaggio, `«${sent}»`)
   }
@@ -137,7 +137,7 @@ t.test('a search for any value that a message names finds its code', async () =>
   const place = fc.constantFrom(...comuni, ...paesi)
   await fc.assert(fc.asyncProperty(place, async ({ descrizione }) => {
     const name = descrizione.replace(/ \(.*$/, '')
-    for (const { messaggio } of (await judge(issued(name))).errors) {
+    for (const { messaggio } of (await check(issued(name))).errors) {
       for (const [label, code] of messaggio.matchAll(/(\d{9}) [^,]+/g)) {
         const found: Codici = (await call('GET', `/api/alloggiati/codici?${new URLSearchParams({ q: label })}`)).json()
         if (![...found.comuni, ...found.paesi].some(({ codice }) => codice === code)) return false

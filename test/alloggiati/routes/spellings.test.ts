@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import t from 'tap'
 import type { Codici } from '#schemas/codici.ts'
-import type { ParseMrzAnswer } from '#schemas/scanning.ts'
+import type { ParseMrzResponse } from '#schemas/scanning.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { build } from '#test/helper.ts'
 
@@ -113,7 +113,7 @@ t.test('a card proposes its place of birth under every spelling that cards print
     ['DUINO AURISINA/DEVIN NABREŽINA (TS)', '406032001', 'TS']
   ]) {
     const text = `LUOGO E DATA DI NASCITA\n${place} 30.12.1964`
-    const { ospite } = (await call('POST', '/api/mrz/parse', { lines, text })).json<ParseMrzAnswer>()
+    const { ospite } = (await call('POST', '/api/mrz/parse', { lines, text })).json<ParseMrzResponse>()
     t.match(ospite, { comune_nascita: comune, provincia_nascita: provincia }, String(place))
   }
 })

@@ -9,7 +9,7 @@ import type { Rule } from '#src/alloggiati/rules/rule.ts'
 import { RULES } from '#src/alloggiati/rules/validate.ts'
 import { anyCharacter } from '#test/any-character.ts'
 import { CASES, type Example } from './cases.ts'
-import { family, foreigner, judge, member, single, soggiorno, tables } from './samples.ts'
+import { family, foreigner, check, member, single, soggiorno, tables } from './samples.ts'
 
 t.test('every rule has an id of its own, a field of the API, a text and a source', async (t) => {
   t.equal(new Set(RULES.map(({ id }) => id)).size, RULES.length)
@@ -44,7 +44,7 @@ for (const rule of RULES) {
 
 /** The guests whom the rule reports, distinguished from other rules by its text. */
 function struck (rule: Rule, { ospiti, stay }: Example): number[] {
-  const response = judge(ospiti, stay)
+  const response = check(ospiti, stay)
   const parts = rule.message.split(/\{\w+\}/)
   const found = (rule.severity === 'warning' ? response.warnings : response.errors).filter(({ campo, messaggio }) => (
     campo === rule.field && parts.every((part) => messaggio.includes(part)) && messaggio.startsWith(parts[0] ?? '')))
@@ -79,7 +79,7 @@ t.test('groups contain every guest once, in order, with any types', async () => 
 })
 
 t.test('a right list gives one record per guest, in order, and no remarks', async (t) => {
-  const { valid, errors, warnings, records } = judge([...family(), foreigner()])
+  const { valid, errors, warnings, records } = check([...family(), foreigner()])
   t.same({ valid, errors, warnings }, { valid: true, errors: [], warnings: [] })
   t.same(records, [
     {
@@ -134,7 +134,7 @@ t.test('a right list gives one record per guest, in order, and no remarks', asyn
 })
 
 t.test('an error names guest, field and reason, and withholds all records', async (t) => {
-  t.same(judge([single(), foreigner({ provincia_nascita: 'RM' })]), {
+  t.same(check([single(), foreigner({ provincia_nascita: 'RM' })]), {
     valid: false,
     errors: [
       {
@@ -152,25 +152,25 @@ t.test('an error names guest, field and reason, and withholds all records', asyn
 })
 
 t.test('a warning leaves the list valid', async (t) => {
-  const { valid, warnings, records } = judge([single({ cognome: 'Prövetti', numero_documento: 'XX' })])
+  const { valid, warnings, records } = check([single({ cognome: 'Prövetti', numero_documento: 'XX' })])
   t.ok(valid)
   t.same(warnings.map(({ campo }) => campo), ['cognome', 'numero_documento'])
   t.match(records, [{ cognome: 'PROVETTI', num_doc: 'XX' }])
 })
 
 t.test('nights that are not given are counted from the two dates', async (t) => {
-  t.match(judge([single()], { check_in: '2026-11-20', check_out: '2026-11-27' }).records, [{ permanenza: 7 }])
+  t.match(check([single()], { check_in: '2026-11-20', check_out: '2026-11-27' }).records, [{ permanenza: 7 }])
 })
 
 t.test('a stay of more than 30 nights is sent as 30, and the day of the next schedina is said', async (t) => {
-  const { valid, warnings, records } = judge([single()], { check_in: '2026-11-21', numero_notti: 45 })
+  const { valid, warnings, records } = check([single()], { check_in: '2026-11-21', numero_notti: 45 })
   t.ok(valid)
   t.match(warnings, [{ ospite: 0, campo: 'numero_notti', messaggio: /30; dal 21\/12\/2026 serve una nuova schedina/ }])
   t.match(records, [{ permanenza: 30 }])
 })
 
 t.test('remarks on the stay are given once, on the first guest', async (t) => {
-  const { errors } = judge([single(), foreigner()], { check_in: '2026-11-01', numero_notti: 0 })
+  const { errors } = check([single(), foreigner()], { check_in: '2026-11-01', numero_notti: 0 })
   t.same(errors.map(({ ospite, campo }) => [ospite, campo]), [[0, 'check_in'], [0, 'numero_notti']])
 })
 
@@ -178,15 +178,15 @@ t.test(
   'for a birth abroad the comune may repeat the state, fills an empty one, and is blank in the record',
   async (t) => {
     const abroad = { comune_nascita: '', provincia: '', stato_nascita: '100000216' }
-    t.match(judge([foreigner({ comune_nascita: '100000216' })]).records, [abroad])
-    t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: '' })]).records, [abroad])
-    t.match(judge([foreigner({ comune_nascita: '100000216', stato_nascita: null })]).records, [abroad])
+    t.match(check([foreigner({ comune_nascita: '100000216' })]).records, [abroad])
+    t.match(check([foreigner({ comune_nascita: '100000216', stato_nascita: '' })]).records, [abroad])
+    t.match(check([foreigner({ comune_nascita: '100000216', stato_nascita: null })]).records, [abroad])
   }
 )
 
 t.test('an empty birth state and province are filled from a comune of the table, with a warning', async (t) => {
   for (const comune of ['412058091', '058091']) {
-    const { records, warnings } = judge([single({ comune_nascita: comune, stato_nascita: '', provincia_nascita: '' })])
+    const { records, warnings } = check([single({ comune_nascita: comune, stato_nascita: '', provincia_nascita: '' })])
     t.match(records, [{ comune_nascita: '412058091', provincia: 'RM', stato_nascita: '100000100' }])
     t.match(warnings, [
       { campo: 'stato_nascita', messaggio: /«ITALIA», dal comune di nascita ROMA$/ },
@@ -196,23 +196,23 @@ t.test('an empty birth state and province are filled from a comune of the table,
 })
 
 t.test('when nights and departure disagree, the nights count, with a warning', async (t) => {
-  const { records, warnings } = judge([single()], { ...soggiorno, check_out: '2026-11-26' })
+  const { records, warnings } = check([single()], { ...soggiorno, check_out: '2026-11-26' })
   t.match(records, [{ permanenza: 3 }])
   t.match(warnings, [{ campo: 'numero_notti', messaggio: /\(3\) e check_out \(26\/11\/2026: 5\)/ }])
 })
 
 t.test('a guest with only one name gets a hint how to enter it, and one without any name does not', async (t) => {
   for (const changes of [{ nome: '' }, { cognome: '' }]) {
-    t.match(judge([single(changes)]).errors, [{ messaggio: /un nome solo.*indicare «(MARCO|PROVETTI)» anche qui/ }])
+    t.match(check([single(changes)]).errors, [{ messaggio: /un nome solo.*indicare «(MARCO|PROVETTI)» anche qui/ }])
   }
   t.same(
-    judge([single({ nome: '', cognome: '' })]).errors.map(({ messaggio }) => messaggio),
+    check([single({ nome: '', cognome: '' })]).errors.map(({ messaggio }) => messaggio),
     ['Il cognome è obbligatorio', 'Il nome è obbligatorio']
   )
 })
 
 t.test('a letter of another alphabet is named, with the Latin letter that it looks like', async (t) => {
-  const said = (changes: object) => judge([single(changes)]).errors[0]?.messaggio
+  const said = (changes: object) => check([single(changes)]).errors[0]?.messaggio
   t.match(said({ cognome: 'ΡROVETTI' }), /non ammessi: Ρ \(greco\) che sembra P\./)
   t.match(said({ nome: 'MАRCO 2' }), /non ammessi: 2, А \(cirillico\) che sembra A\./)
   t.match(said({ nome: 'Ｍarco' }), /non ammessi: Ｍ \(a larghezza intera\) che sembra M\./)
@@ -222,12 +222,12 @@ t.test('a letter of another alphabet is named, with the Latin letter that it loo
 
 t.test('short codes become the codes of the table; of two, the birth date or the province chooses', async (t) => {
   const codes = (changes: object) =>
-    judge([single({ numero_documento: 'CA00000AA', ...changes })]).records?.map(({ comune_nascita: code }) => code)
+    check([single({ numero_documento: 'CA00000AA', ...changes })]).records?.map(({ comune_nascita: code }) => code)
   t.same(codes({ comune_nascita: '999001', provincia_nascita: 'TO', data_nascita: '1990-01-01' }), ['401999001'])
   t.same(codes({ comune_nascita: '999001', provincia_nascita: 'AO', data_nascita: '1970-01-01' }), ['402999001'])
-  t.match(judge([single({ luogo_rilascio: '058091' })]).records, [{ luogo_rilascio: '412058091' }])
+  t.match(check([single({ luogo_rilascio: '058091' })]).records, [{ luogo_rilascio: '412058091' }])
   t.match(
-    judge([single({ comune_nascita: '999002', provincia_nascita: '' })]).errors.find(
+    check([single({ comune_nascita: '999002', provincia_nascita: '' })]).errors.find(
       ({ campo }) => campo === 'comune_nascita'
     )?.messaggio,
     /401999002 PROVA DI SOPRA \(TO\), 402999002 PROVA DI SOTTO \(AO\)/
@@ -235,7 +235,7 @@ t.test('short codes become the codes of the table; of two, the birth date or the
 })
 
 t.test('the documents of members are left out, even when they could not be written', async (t) => {
-  const { valid, warnings, records } = judge([
+  const { valid, warnings, records } = check([
     single({ tipo_alloggiato: '18' }),
     member('20', 'ANNA', { tipo_documento: 'NIENTE', numero_documento: '@', luogo_rilascio: 'X' })
   ])
@@ -246,7 +246,7 @@ t.test('the documents of members are left out, even when they could not be writt
 
 t.test('texts are taken without blanks around, codes in either case', async (t) => {
   t.match(
-    judge([
+    check([
       single({
         tipo_alloggiato: ' 16',
         sesso: 'm',
@@ -265,21 +265,21 @@ t.test('texts are taken without blanks around, codes in either case', async (t) 
 
 t.test('records of the File Unico carry the apartment, others never do', async (t) => {
   const stay = { ...soggiorno, id_appartamento: 4 }
-  const unico = judge([single()], stay).records
+  const unico = check([single()], stay).records
   t.equal(unico?.[0]?.id_appartamento, 4)
   t.equal(unico?.map(encode)[0]?.length, 174)
-  t.equal(judge([single()]).records?.map(encode)[0]?.length, 168)
+  t.equal(check([single()]).records?.map(encode)[0]?.length, 168)
 })
 
 t.test('an accepted list has its lines and leaders with the records, guest by guest', async (t) => {
-  const { accepted } = judge([...family(), foreigner(), ...family({ nome: 'LUCIO', tipo_alloggiato: '18' }).slice(0, 1),
+  const { accepted } = check([...family(), foreigner(), ...family({ nome: 'LUCIO', tipo_alloggiato: '18' }).slice(0, 1),
     member('20', 'BRUNA')])
   t.same(accepted?.lines, accepted?.records.map(encode))
   t.same(accepted?.leaders, [0, 0, 2, 3, 3])
 })
 
 t.test('an empty list is an error', async (t) => {
-  t.match(judge([]), { valid: false, errors: [{ ospite: 0, campo: 'ospiti' }], records: null })
+  t.match(check([]), { valid: false, errors: [{ ospite: 0, campo: 'ospiti' }], records: null })
 })
 
 t.test('every field of the record has its name in the API', async (t) => {
@@ -291,7 +291,7 @@ t.test('every field of the record has its name in the API', async (t) => {
 
 t.test('a value that only the layout refuses becomes a remark on the guest', async (t) => {
   // The second guest's document code is in these tables, but no record can carry it.
-  const { valid, errors, records } = judge([single(), foreigner({ tipo_documento: 'PÈ-01' })])
+  const { valid, errors, records } = check([single(), foreigner({ tipo_documento: 'PÈ-01' })])
   t.notOk(valid)
   t.same(records, null)
   t.match(errors, [{ ospite: 1, campo: 'tipo_documento', messaggio: /cinque lettere A-Z o cifre/ }])
@@ -346,14 +346,14 @@ t.test('validate never throws, with any JSON as list and stay', async () => {
   )
   const anyList = fc.array(fc.oneof(anyField, fc.jsonValue()), { maxLength: 4 })
   fc.assert(fc.property(anyList, anyStay, (ospiti, soggiorno) => {
-    const { valid, errors, records } = judge(ospiti, soggiorno)
+    const { valid, errors, records } = check(ospiti, soggiorno)
     return valid === (errors.length === 0) && valid === (records !== null)
   }), { numRuns: 500 })
 })
 
 t.test('every remark is on a guest of the list and on a field of the API, in a whole sentence', async () => {
   fc.assert(fc.property(lists, stay, (ospiti, soggiorno) => {
-    const { errors, warnings } = judge(ospiti, soggiorno)
+    const { errors, warnings } = check(ospiti, soggiorno)
     return [...errors, ...warnings].every(({ ospite, campo, messaggio }) => (
       ospite in ospiti && known.includes(campo) && messaggio.length > 10 && !messaggio.includes('undefined')))
   }), { numRuns: 500 })
@@ -365,7 +365,7 @@ t.test(
     let seen = 0
     fc.assert(
       fc.property(lists, stay, (ospiti, soggiorno) => {
-        const { valid, records } = judge(ospiti, soggiorno)
+        const { valid, records } = check(ospiti, soggiorno)
         if (!valid || !records) return true
         seen++
         return (
@@ -393,7 +393,7 @@ t.test(
     let seen = 0
     fc.assert(
       fc.property(lists, stay, (ospiti, soggiorno) => {
-        for (const record of judge(ospiti, soggiorno).records ?? []) {
+        for (const record of check(ospiti, soggiorno).records ?? []) {
           seen++
           const italian = record.stato_nascita === '100000100'
           if (italian !== (record.comune_nascita !== '') || italian !== (record.provincia !== '')) return false

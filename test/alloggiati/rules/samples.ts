@@ -79,7 +79,7 @@ export function family (changes: Schedina = {}): Schedina[] {
 }
 
 /** The result of `validate` for a list and a stay, with the records separate. */
-export function judge (
+export function check (
   ospiti: readonly unknown[],
   stay: Record<string, unknown> = soggiorno
 ): Validation & { records: RecordSchedina[] | null } {

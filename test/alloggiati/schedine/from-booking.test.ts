@@ -394,7 +394,7 @@ t.test('a file registers nothing, calls no service, and is made while the servic
   })
   await police.start()
   t.equal(file.statusCode, 200)
-  t.same(police.begun, [])
+  t.same(police.startedCalls, [])
   for (const table of ['invii', 'invii_schedine', 'invii_numerazione']) {
     t.equal((await app.sql`select from ${app.sql(table)}`).length, 0, table)
   }

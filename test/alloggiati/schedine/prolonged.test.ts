@@ -1,6 +1,6 @@
 import t, { type Test } from 'tap'
-import type { GiornataAnswer } from '#schemas/giornata.ts'
-import type { CrossCheckAnswer } from '#schemas/receipts.ts'
+import type { GiornataResponse } from '#schemas/giornata.ts'
+import type { CrossCheckResponse } from '#schemas/receipts.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { filingDeadline } from '#src/alloggiati/deadlines.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
@@ -27,9 +27,9 @@ interface Desk {
   send (body?: object): Promise<Record<string, unknown> & { statusCode: number }>
   put (change: object): Promise<number>
   /** The lines of the bookings in the list of a day: state and first night. */
-  day (data: Day, more?: object): Promise<GiornataAnswer['prenotazioni']>
-  prolonged (): Promise<CrossCheckAnswer['proroghe']>
-  missing (): Promise<CrossCheckAnswer['mancanti']>
+  day (data: Day, more?: object): Promise<GiornataResponse['prenotazioni']>
+  prolonged (): Promise<CrossCheckResponse['proroghe']>
+  missing (): Promise<CrossCheckResponse['mancanti']>
   /** `day+nights` of each line that the police has, in order. */
   lines (): Promise<string[]>
   alarmed (): Promise<unknown[]>
@@ -43,7 +43,7 @@ async function desk (guests: readonly object[], changes: object): Promise<Desk> 
   const { id } = await create(call, { check_in: first, numero_notti: 1, numero_ospiti: guests.length, ...changes })
   const saved = await saveGuests(call, id, [...guests])
   if (saved.statusCode !== 200) throw new Error(saved.body)
-  const verified = async () => (await call('GET', '/api/alloggiati/verifica-ricevute')).json<CrossCheckAnswer>()
+  const verified = async () => (await call('GET', '/api/alloggiati/verifica-ricevute')).json<CrossCheckResponse>()
   return {
     id,
     server,
@@ -54,7 +54,7 @@ async function desk (guests: readonly object[], changes: object): Promise<Desk> 
     put: async (change) => (await call('PUT', `${BOOKINGS}/${id}`, change)).statusCode,
     async day (data, more = { prova: true }) {
       const answered = await call('POST', '/api/v1/invii/giornata', { data, ...more })
-      return answered.json<GiornataAnswer>().prenotazioni
+      return answered.json<GiornataResponse>().prenotazioni
     },
     prolonged: async () => (await verified()).proroghe,
     missing: async () => (await verified()).mancanti,

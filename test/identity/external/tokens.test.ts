@@ -13,7 +13,7 @@ import { bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
 import { fakeProvider, json } from './fake-provider.ts'
 import {
-  type Behaviour, ec, failing, FAILURES, json as jsonAnswer, jwk, keyProvider, otherEc, pem, rsa as rsaPair, set
+  type Behaviour, ec, failing, FAILURES, json as jsonResponse, jwk, keyProvider, otherEc, pem, rsa as rsaPair, set
 } from './key-sets.ts'
 import { PATIENT, startProvider } from './provider-server.ts'
 
@@ -108,7 +108,7 @@ t.test('after ten minutes the set is fetched in the background, and removed keys
   for (const kid of ['via', 'cambia', 'resta']) {
     t.equal(await pemOf(kid), pem(ec.publicKey), 'answered before the provider responds')
   }
-  jsonAnswer({ keys: [...set('resta').keys, jwk(otherEc.publicKey, { kid: 'cambia' })] })(await asked.promise)
+  jsonResponse({ keys: [...set('resta').keys, jwk(otherEc.publicKey, { kid: 'cambia' })] })(await asked.promise)
   await settled()
   t.equal(seen.fetches, 2)
   t.equal(await pemOf('via'), undefined)

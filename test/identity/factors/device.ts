@@ -2,12 +2,12 @@ import { createHash, generateKeyPairSync, randomBytes, sign } from 'node:crypto'
 import { isoCBOR } from '@simplewebauthn/server/helpers'
 
 /** A device’s response, as browsers write it. */
-export interface DeviceAnswer extends Record<string, unknown> { id: string, response: Record<string, unknown> }
+export interface DeviceResponse extends Record<string, unknown> { id: string, response: Record<string, unknown> }
 
 /** A WebAuthn authenticator in software, for the page at a URL. It also creates responses that no browser creates. */
 export interface Device {
-  create (challenge: string): DeviceAnswer
-  prove (challenge: string): DeviceAnswer
+  create (challenge: string): DeviceResponse
+  prove (challenge: string): DeviceResponse
 }
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest()
@@ -29,7 +29,7 @@ export function device (
     counter.writeUInt32BE(++uses)
     return Buffer.concat([sha256(hostname), Buffer.of(flags), counter, rest])
   }
-  const answer = (response: Record<string, unknown>): DeviceAnswer =>
+  const answer = (response: Record<string, unknown>): DeviceResponse =>
     // The outer id may be shorter than the id in the attestation.
     ({ id: id.slice(0, 1000), rawId: id.slice(0, 1000), type: 'public-key', clientExtensionResults: {}, response })
 

@@ -25,11 +25,11 @@ const PUBLIC_URL = 'https://locanda.example'
 const { app, token } = await build(t, { PUBLIC_URL })
 const service = await token({ service: true })
 
-interface Answer { id: string, challenge_id: string, options: { challenge: string }, error_code?: string }
+interface ApiResponse { id: string, challenge_id: string, options: { challenge: string }, error_code?: string }
 
 async function post (app: FastifyInstance, token: string, path: string, payload: object) {
   const answer = await callAs(app, token, 'POST', `/auth/v1${path}`, payload)
-  return { status: answer.statusCode, body: answer.json<Answer>() }
+  return { status: answer.statusCode, body: answer.json<ApiResponse>() }
 }
 
 /** Registers a passkey with a device. */

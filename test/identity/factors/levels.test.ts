@@ -157,7 +157,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   const age = () => app.sql`
     update sessions set amr = jsonb_set(amr, '{0,timestamp}', to_jsonb((amr -> 0 ->> 'timestamp')::bigint - 901))`
   const nobody = '00000000-0000-4000-8000-000000000000'
-  const mapBackendErrors: [method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object][] = [
+  const guarded: [method: 'GET' | 'POST' | 'PUT' | 'DELETE', url: string, payload?: object][] = [
     ['POST', '/api/v1/invii/1/decisione', { decisione: 'annulla', motivo: 'prova' }],
     ['POST', '/api/v1/invii/sospensione', { sospeso: false, motivo: 'prova' }],
     ['GET', KEY],
@@ -175,7 +175,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   ]
   const headers = await headersOf(client)
   const refused = async (headers: Record<string, string>) => {
-    const codes = await Promise.all(mapBackendErrors.map(async ([method, url, payload]) =>
+    const codes = await Promise.all(guarded.map(async ([method, url, payload]) =>
       [`${method} ${url}`, (await asked(app, headers, url, { method, payload }))[1]] as const))
     return codes.filter(([, code]) => code === 'SECONDO_FATTORE_RECENTE' || code === 'insufficient_aal')
   }
@@ -183,7 +183,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   const key = { 'x-api-key': await mint(server, headers) }
   await age()
   await app.identity.waitForListeners()
-  t.equal((await refused(headers)).length, mapBackendErrors.length)
+  t.equal((await refused(headers)).length, guarded.length)
   t.same(await asked(app, headers, '/api/users'), [200, undefined], 'other requests still work')
   t.same(await asked(app, headers, '/api/v1/prenotazioni'), [200, undefined])
   const withKey = (await refused(key)).map(([route]) => route)
@@ -194,7 +194,7 @@ t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15
   t.same(await refused(await headersOf(client)), [], 'after another proof')
 
   const withoutApp = await server.signedIn(await server.person(ADMIN))
-  t.equal((await refused(await headersOf(withoutApp))).length, mapBackendErrors.length)
+  t.equal((await refused(await headersOf(withoutApp))).length, guarded.length)
 })
 
 t.test('with REQUIRE_RECENT_MFA a key made without a second factor is refused on these routes', async (t) => {

@@ -28,7 +28,7 @@ const AFTERWARDS = 4
 
 type Sql = Connection['sql']
 
-interface Answer { statusCode: number }
+interface ApiResponse { statusCode: number }
 interface Asked { isAfter: boolean, status: number }
 
 /**
@@ -38,7 +38,7 @@ interface Asked { isAfter: boolean, status: number }
 async function during (
   apps: readonly FastifyInstance[],
   request: { url: string; headers: Record<string, string> },
-  change: () => Promise<Answer>
+  change: () => Promise<ApiResponse>
 ) {
   const asked: Asked[] = []
   let isAnswered = false
@@ -80,7 +80,7 @@ type Case = [
   name: string,
   url: string,
   status: number,
-  change: (apps: Pair, service: string, whom: AuthSession) => Promise<Answer>
+  change: (apps: Pair, service: string, whom: AuthSession) => Promise<ApiResponse>
 ]
 type Pair = readonly [FastifyInstance, FastifyInstance]
 const put = (app: FastifyInstance, service: string, { user }: AuthSession, body: object) =>

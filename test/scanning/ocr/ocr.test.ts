@@ -1,6 +1,6 @@
 import sharp from 'sharp'
 import t from 'tap'
-import type { OcrAnswer } from '#schemas/ocr.ts'
+import type { OcrResponse } from '#schemas/ocr.ts'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
 import { jpeg } from '#test/services/images/pictures.ts'
@@ -22,7 +22,7 @@ const ocr = (image: Buffer | string, options: object = {}, headers?: Record<stri
 t.test('reads zone and text from the image of a document', { skip }, async (t) => {
   const response = await ocr(await photograph(PASSPORT, SHOT))
   t.equal(response.statusCode, 200, response.body)
-  const { mrz, text } = response.json<OcrAnswer>()
+  const { mrz, text } = response.json<OcrResponse>()
   t.same(mrz, PASSPORT)
   t.match(text, /REPUBLIC OF UTOPIA/)
   const parsed = await call('POST', '/api/mrz/parse', { lines: mrz })
@@ -37,7 +37,7 @@ t.test('returns the zone without text when solo_mrz is set', { skip }, async (t)
 t.test('an image on its side or upside down gives the same zone and text', { skip }, async (t) => {
   const upright = await photograph(PASSPORT, SHOT)
   for (const angle of [90, 180, 270]) {
-    const { mrz, text } = (await ocr(await sharp(upright).rotate(angle).jpeg().toBuffer())).json<OcrAnswer>()
+    const { mrz, text } = (await ocr(await sharp(upright).rotate(angle).jpeg().toBuffer())).json<OcrResponse>()
     t.same(mrz, PASSPORT, String(angle))
     t.match(text, /REPUBLIC OF UTOPIA/, String(angle))
   }
@@ -51,7 +51,7 @@ t.test('applies the EXIF orientation before reading', { skip }, async (t) => {
 
 t.test('a page without a zone has text and a null zone, in all languages', async (t) => {
   for (const lingue of [undefined, ['EN', 'IT'], ['DE'], ['FR']]) {
-    const { mrz, text } = (await ocr(await page(LINES), lingue && { lingue })).json<OcrAnswer>()
+    const { mrz, text } = (await ocr(await page(LINES), lingue && { lingue })).json<OcrResponse>()
     t.equal(mrz, null)
     t.match(text, /Bergamo[^]*12/, String(lingue))
   }
@@ -65,7 +65,7 @@ t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) =
   for (const [n, picture] of pictures.entries()) {
     const response = await ocr(picture)
     t.equal(response.statusCode, 200, response.body)
-    t.match(response.json<OcrAnswer>(), { mrz: null, text: n < 3 ? /Bergamo/ : '' })
+    t.match(response.json<OcrResponse>(), { mrz: null, text: n < 3 ? /Bergamo/ : '' })
   }
 })
 

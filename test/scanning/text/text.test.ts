@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
 import t, { type Test } from 'tap'
-import type { OcrAnswer } from '#schemas/ocr.ts'
+import type { OcrResponse } from '#schemas/ocr.ts'
 import { textEngine, type TextEngineOptions } from '#src/scanning/text/text-engine.ts'
 import { build } from '#test/helper.ts'
 import { withPlace } from '#test/services/images/pictures.ts'
@@ -148,7 +148,7 @@ t.test('our own reader reads the zone when a provider reads the text', { skip },
   const { provider, call } = servers['google-vision']
   provider.behave(google.text('P<FRAVERD1<<LUCA'))
   const image = (await photograph(LINES, { ...CLEAN, size: 26 })).toString('base64')
-  t.same((await call('POST', '/api/ocr', { image })).json<OcrAnswer>(), { text: 'P<FRAVERD1<<LUCA', mrz: LINES })
+  t.same((await call('POST', '/api/ocr', { image })).json<OcrResponse>(), { text: 'P<FRAVERD1<<LUCA', mrz: LINES })
   provider.received.length = 0
   t.same((await call('POST', '/api/ocr', { image, solo_mrz: true })).json(), { text: '', mrz: LINES })
   t.same(provider.received, [], 'solo_mrz sends no picture to the provider')

@@ -152,7 +152,7 @@ t.test(
     t.match(refused.json(), UNAVAILABLE)
     t.match(refused.json().error, /non è stata eseguita/)
     t.ok(refused.headers['retry-after'])
-    t.same(police.begun, [])
+    t.same(police.startedCalls, [])
     t.same(await sql`select from invii`, [])
     t.same(await sql`select from invii_schedine`, [])
     t.same(await sql`select from invii_transizioni`, [])

@@ -15,7 +15,7 @@ import { noRadosgw, startRadosgw } from '#test/radosgw.ts'
 import { backendRules } from './backend-rules.ts'
 import { codeOf, keep, PLACE, storageRules } from './file-service-rules.ts'
 
-const PATIENCE = { answerMs: 2000, silenceMs: 2000 }
+const PATIENCE = { responseMs: 2000, silenceMs: 2000 }
 
 /** The server sends this before it stalls: nothing, the head, or also part of the file. */
 let said = ''

@@ -1,6 +1,6 @@
 import { and, inArray, ne, sql, type SQL } from 'drizzle-orm'
 import { invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
-import type { CrossCheckAnswer } from '#schemas/receipts.ts'
+import type { CrossCheckResponse } from '#schemas/receipts.ts'
 import { FINAL_ATTEMPT_OUTCOMES } from '#schemas/submission.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
@@ -26,7 +26,7 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
  */
 export async function differingDays (
   db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }
-): Promise<CrossCheckAnswer['discordanze']> {
+): Promise<CrossCheckResponse['discordanze']> {
   // Adjacent days are needed too, because a call around midnight may tie them.
   const isNear = (day: SQL) => and(
     from === undefined ? undefined : sql`${day} >= ${from}::date - 2`, sql`${day} <= ${to}::date + 2`
@@ -41,7 +41,7 @@ export async function differingDays (
     .sort((one, other) => one.giorno < other.giorno ? -1 : 1)
 }
 
-function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckAnswer['discordanze'] {
+function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckResponse['discordanze'] {
   const acquired = around.filter(({ esito }) => esito === 'K')
   const straddlers = acquired.filter(isStraddler)
   // A reply or a person has settled the day of the other attempts.

@@ -5,7 +5,7 @@ import { invii, invii_schedine as schedine, invii_tentativi as attempts } from '
 import type { RowOutcome, State } from '#schemas/submission.ts'
 import { HeadFileError, type Link } from '#src/database/chain-head.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import { mayPass, postgresError } from '#src/database/problems.ts'
+import { isTransient, postgresError } from '#src/database/problems.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 import { alarmFolder } from '../alarms/alarm-notifier.ts'
 import { announce, SendQueueClosed, type LedgerContext, type QueueEntry } from '../ledger-context.ts'
@@ -287,7 +287,7 @@ async function insist<T> (work: () => Promise<T>): Promise<T> {
     try {
       return await work()
     } catch (err) {
-      if (!mayPass(err) || performance.now() > until) throw err
+      if (!isTransient(err) || performance.now() > until) throw err
     }
     await sleep(PAUSE_MS)
   }

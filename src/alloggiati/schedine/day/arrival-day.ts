@@ -1,6 +1,6 @@
 import type { FieldError } from '#schemas/common.ts'
 import {
-  type DayState, type GiornataAnswer, type GiornataBody, DAY_STATES, DAY_STATE_NAMES, GOOD_DAY_STATES
+  type DayState, type GiornataResponse, type GiornataBody, DAY_STATES, DAY_STATE_NAMES, GOOD_DAY_STATES
 } from '#schemas/giornata.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { daysBetween, isDay, type Day } from '#src/lib/time.ts'
@@ -60,7 +60,7 @@ function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
  */
 export async function submitDay (
   context: SchedineContext, body: GiornataBody, author: Author, requester: Requester
-): Promise<GiornataAnswer> {
+): Promise<GiornataResponse> {
   const { data = context.clock.today(), prova = false } = body ?? {}
   const choice = choiceOf(body)
   const { ledger } = context
@@ -71,7 +71,7 @@ export async function submitDay (
   if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const sent = prova ? overview : await sendDay(ledger, overview, { author, requester })
   const bookings = await withWaiting(ledger.db, sent)
-  const response = answerOf({ data, prova, bookings })
+  const response = responseOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
   if (bookings.some(({ stato }) => PENDING_STATES.includes(stato))) requester.leaveOpen()
   else if (hasBegun || response.success) requester.end()
@@ -91,9 +91,9 @@ function refuseOthers (campo: string, ids: readonly number[], bookings: readonly
 }
 
 /** The response for a day. A booking that is ready but not sent counts as success only with `prova`. */
-function answerOf (
-  { data, prova, bookings }: Pick<GiornataAnswer, 'data' | 'prova'> & { bookings: readonly DayBooking[] }
-): GiornataAnswer {
+function responseOf (
+  { data, prova, bookings }: Pick<GiornataResponse, 'data' | 'prova'> & { bookings: readonly DayBooking[] }
+): GiornataResponse {
   const inState = (name: DayState) => bookings.filter(({ stato }) => stato === name).length
   const totali = Object.fromEntries(DAY_STATE_NAMES.map((name) => [name, inState(name)])) as Record<DayState, number>
   const parts = DAY_STATE_NAMES.filter((name) => totali[name] > 0).map((name) => {
@@ -134,11 +134,11 @@ async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Prom
 export async function respondToRepeatedDay (
   db: Executor,
   context: SchedineContext,
-  { body, begun }: { body: GiornataBody, begun: readonly string[] },
+  { body, startedWork }: { body: GiornataBody, startedWork: readonly string[] },
   requester: Requester
-): Promise<GiornataAnswer> {
+): Promise<GiornataResponse> {
   requester.leaveOpen()
-  const { data, bookings: sent } = await readBegun(db, begun)
+  const { data, bookings: sent } = await readStarted(db, startedWork)
   const overview = context.ledger === null
     ? []
     : await dayOverview(context, context.ledger, { day: data, ...choiceOf(body) })
@@ -146,13 +146,15 @@ export async function respondToRepeatedDay (
   const unsent = others.map((booking) =>
     booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', NOT_SENT)] } : booking)
   const bookings = [...sent, ...unsent].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
-  return answerOf({ data, prova: false, bookings: await withWaiting(db, bookings) })
+  return responseOf({ data, prova: false, bookings: await withWaiting(db, bookings) })
 }
 
 const NOT_SENT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
 
 /** The bookings of the submissions of one day with the outcomes of their guests, and the day. */
-async function readBegun (db: Executor, begun: readonly string[]): Promise<{ data: Day, bookings: DayBooking[] }> {
+async function readStarted (
+  db: Executor, startedWork: readonly string[]
+): Promise<{ data: Day, bookings: DayBooking[] }> {
   const { indice, esito, prenotazione_id, codice_errore, messaggio_soap, dettaglio } = schedine
   const { ricevuta, stato, data_arrivo } = invii
   const rows = await db
@@ -161,7 +163,7 @@ async function readBegun (db: Executor, begun: readonly string[]): Promise<{ dat
     })
     .from(schedine)
     .innerJoin(invii, eq(invii.id, schedine.invio_id))
-    .where(inArray(ricevuta, [...begun]))
+    .where(inArray(ricevuta, [...startedWork]))
     .orderBy(asc(invii.id), asc(indice))
   const byBooking = Map.groupBy(rows, (row) => row.prenotazione_id!)
   const ids = [...byBooking.keys()]

@@ -15,7 +15,7 @@ import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
 import { rowsBeforeArrival, unmatchedRows } from '../../ledger/sent-guests.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
-import { judge, type SchedineContext } from '../accept-schedine.ts'
+import { validateGuests, type SchedineContext } from '../accept-schedine.ts'
 import { chooseDue } from '../from-booking.ts'
 import { linesOf, type StayLine } from './stay-lines.ts'
 
@@ -32,7 +32,7 @@ export interface DayBooking extends PrenotazioneDellaGiornata {
 interface Sent { ricevuta: string, stato: State, esito: RowOutcome }
 
 /** The rows and conflicts of a booking's saved guests. */
-interface Before {
+interface SentState {
   /** Retry times of the day's waiting submissions. */
   waiting: ReadonlyMap<string, Date>
   /** The live rows of the booking around the arrival. */
@@ -75,7 +75,7 @@ export async function dayOverview (
   const needApartments = hasApartments || await usesApartments(db, account, day)
   const bookings: DayBooking[] = []
   for (const stay of stays) {
-    const before: Before = {
+    const sentState: SentState = {
       waiting,
       rows: concerning(keys, stay, rowsOf.get(stay.id) ?? []),
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
@@ -87,9 +87,9 @@ export async function dayOverview (
         earlier: earlier && { ...earlier, prenotazione_id: idIfConfirmed(earlier.prenotazione_id) }
       }))
     }
-    const sent = sentBefore(stay, before, day)
+    const sent = sentBefore(stay, sentState, day)
     bookings.push(sent === undefined
-      ? comparedWithSent(await judged(stay), keys, before)
+      ? comparedWithSent(await judged(stay), keys, sentState)
       : { ...lineOf(stay), stato: stateOfSent(sent), ricevute: referencesOf(sent) })
   }
   return bookings.map(withPlaces)
@@ -101,7 +101,7 @@ export async function dayOverview (
   async function judged (stay: StayLine): Promise<DayBooking> {
     const { id, check_in, numero_notti, ospiti, numero_ospiti, nights } = stay
     const id_appartamento = apartments.get(id)
-    const { errors, accepted } = await judge(
+    const { errors, accepted } = await validateGuests(
       context,
       chooseDue(stay.all, stay.places).schedine,
       { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) },
@@ -177,7 +177,7 @@ export function bookingOf (
  * Undefined otherwise. Without saved guests only the rows count.
  */
 function sentBefore (
-  { id, numero_ospiti }: StayLine, { rows, guests, conflicts }: Before, day: Day
+  { id, numero_ospiti }: StayLine, { rows, guests, conflicts }: SentState, day: Day
 ): readonly Sent[] | undefined {
   const ofDay = rows.filter(({ data_arrivo }) => data_arrivo === day)
   const own = ownRows(id, conflicts)
@@ -208,7 +208,7 @@ function isOpen ({ esito }: Pick<Sent, 'esito'>): boolean {
 
 /** Compares a booking with its sent rows and, if it passed the rules, with the conflicts of its guests. */
 function comparedWithSent (
-  booking: DayBooking, keys: Keys, { waiting, rows: before, guests, conflicts }: Before
+  booking: DayBooking, keys: Keys, { waiting, rows: before, guests, conflicts }: SentState
 ): DayBooking {
   if (booking.ready === null) {
     const sent = [...ownRows(booking.prenotazione_id, conflicts), ...before]

@@ -7,7 +7,7 @@ import type { Reserved } from '../../ledger/reserve.ts'
 import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow, type Requester, reserveInTime } from '../requester.ts'
-import { textsOf } from '../submission.ts'
+import { serviceTexts } from '../submission.ts'
 import { conflictRemark, placeIn, remark, type DayBooking } from './day-overview.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { filingDeadline } from '../../deadlines.ts'
@@ -185,7 +185,7 @@ interface Outcome {
 export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows }: Outcome): void {
   const underWay = isUnderWay(stato) || booking.stato === 'in_corso'
   booking.ricevute = [...booking.ricevute, ricevuta]
-  const report = rows.map((row) => ({ ospite: row.ospite, esito: row.esito, ...textsOf(row) }))
+  const report = rows.map((row) => ({ ospite: row.ospite, esito: row.esito, ...serviceTexts(row) }))
   booking.schedine = [...booking.schedine, ...report]
   booking.stato = stateOf(booking.schedine, underWay)
   const isCancelled = stato === 'annullato'

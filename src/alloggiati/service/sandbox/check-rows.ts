@@ -39,7 +39,7 @@ export interface Comparison {
   apartments: ReadonlySet<number>
 }
 
-interface RowAnswer {
+interface RowResponse {
   outcome: EsitoOperazioneServizio
   /** The row, its nights and (File Unico) its apartment, if the row is valid. */
   accepted?: { riga: string, permanenza: number, id_appartamento?: number }
@@ -89,7 +89,7 @@ const CHECKS: Array<[field: keyof Cells, text: string, holds: Check]> = [
  * Checks a list, with one answer per row in order. A member (19, 20) must follow an accepted leader of its kind (17,
  * 18), directly or after other members, with the same arrival and apartment.
  */
-export function checkRows (rows: readonly string[], comparison: Comparison): RowAnswer[] {
+export function checkRows (rows: readonly string[], comparison: Comparison): RowResponse[] {
   let leader: Cells | undefined
   return rows.map((row) => {
     const cells = cut(row)
@@ -122,7 +122,7 @@ function cut (row: string): Cells {
   ) as Cells
 }
 
-function accept (riga: string, { giorni, appartamento }: Cells): RowAnswer['accepted'] {
+function accept (riga: string, { giorni, appartamento }: Cells): RowResponse['accepted'] {
   const permanenza = nightsOf(giorni) ?? 0
   const id = apartmentOf(appartamento)
   return id === undefined ? { riga, permanenza } : { riga, permanenza, id_appartamento: id }

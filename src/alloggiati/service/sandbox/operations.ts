@@ -8,7 +8,7 @@ import { DONE, refused, TABLES } from './sandbox-codes.ts'
 import { drawReceipt } from './receipt.ts'
 import { FILE_UNICO_ROW_LENGTH, ROW_LENGTH, checkRows, type Comparison } from './check-rows.ts'
 import {
-  acquire, activeApartments, addApartment, dayTotals, disableApartment, isTokenValid, keepToken
+  acquire, activeApartments, addApartment, dayTotals, disableApartment, isTokenValid, storeToken
 } from './sandbox-store.ts'
 
 export interface Service {
@@ -18,15 +18,16 @@ export interface Service {
   tables (): Tables
 }
 
-/** The content of an answer's element: text, or child elements in the order of the WSDL. */
+/** The content of a response's element: text, or child elements in the order of the WSDL. */
 export type Value = string | number | boolean | Buffer | Elements
 interface Elements { [name: string]: Value | readonly Value[] | undefined }
 
 /** The texts of a request by element name, and the rows of its list. All may be missing. */
 interface Request { texts: Readonly<Record<string, string | undefined>>, rows: readonly string[] }
 
-type Answer = [outcome: EsitoOperazioneServizio, outputs?: Elements]
-type Work = (request: Request, service: Service, utente: string) => Promise<Answer>
+/** The outcome of an operation, and the other elements of its response. */
+type Outcome = [result: EsitoOperazioneServizio, outputs?: Elements]
+type Work = (request: Request, service: Service, utente: string) => Promise<Outcome>
 
 /** As in the manual's example. */
 const TOKEN_LIFE_MS = 3_600_000
@@ -74,7 +75,7 @@ async function generateToken (
   const token = randomBytes(32).toString('base64url')
   const now = clock.now()
   const expires = new Date(now.getTime() + TOKEN_LIFE_MS)
-  await keepToken(db, { token, utente, scade_il: expires.toISOString() }, now)
+  await storeToken(db, { token, utente, scade_il: expires.toISOString() }, now)
   const result = { ...DONE }
   return { GenerateTokenResult: { issued: romeDateTime(now), expires: romeDateTime(expires), token }, result }
 }
@@ -96,13 +97,13 @@ function submission (rowLength: Comparison['rowLength'], acquires: boolean): Wor
   }
 }
 
-async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Service, utente: string): Promise<Answer> {
+async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Service, utente: string): Promise<Outcome> {
   const csvOf = Object.hasOwn(TABLES, tipo) ? TABLES[tipo] : undefined
   if (csvOf === undefined) return [refused('parameter', 'Tipo Tabella Errato')]
   return [DONE, { CSV: csvOf(tables(), await activeApartments(db, utente)) }]
 }
 
-async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Service, utente: string): Promise<Answer> {
+async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Service, utente: string): Promise<Outcome> {
   // A dateTime without offset is in Rome's time; one with an offset is an instant.
   const day = /(?:Z|[+-]\d\d:\d\d)$/.test(Data) ? dayInRome(new Date(Data)) : Data.slice(0, 10)
   const today = clock.today()
@@ -111,7 +112,7 @@ async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Servic
   return [DONE, { PDF: await drawReceipt(utente, day, totals) }]
 }
 
-async function add ({ texts }: Request, { db, tables }: Service, utente: string): Promise<Answer> {
+async function add ({ texts }: Request, { db, tables }: Service, utente: string): Promise<Outcome> {
   const given = [texts.Descrizione, texts.Indirizzo, texts.Proprietario].map((text = '') => text.trim().toUpperCase())
   const [descrizione = '', indirizzo = '', proprietario = ''] = given
   // A semicolon or line break would corrupt the apartment table, a CSV without quotes.
@@ -125,7 +126,7 @@ async function add ({ texts }: Request, { db, tables }: Service, utente: string)
 
 async function disable (
   { texts: { IdAppartamento: id = '' } }: Request, { db, clock }: Service, utente: string
-): Promise<Answer> {
+): Promise<Outcome> {
   const isDisabled = /^\d{1,6}$/.test(id) && await disableApartment(db, utente, Number(id), clock.now())
   return [isDisabled ? DONE : refused('parameter', 'Id Appartamento Errato')]
 }

@@ -10,7 +10,7 @@ export type Apartment = Omit<typeof sandbox_appartamenti.$inferSelect, 'utente' 
 /* The state of the sandbox. All of it is in the database, so restarts and second instances do not change it. */
 
 /** Stores a token until it expires, and deletes expired ones. Earlier tokens stay valid. */
-export async function keepToken (db: Executor, token: typeof sandbox_token.$inferInsert, now: Date): Promise<void> {
+export async function storeToken (db: Executor, token: typeof sandbox_token.$inferInsert, now: Date): Promise<void> {
   await db.delete(sandbox_token).where(lte(sandbox_token.scade_il, now.toISOString()))
   await db.insert(sandbox_token).values(token)
 }

@@ -60,7 +60,7 @@ export interface Requests {
   GestioneAppartamenti_DisabilitaAppartamento: Accesso & { IdAppartamento: number }
 }
 
-export interface Answers {
+export interface Responses {
   GenerateToken: { GenerateTokenResult?: TokenInfo, result: EsitoOperazioneServizio }
   Authentication_Test: Esito<'Authentication_Test'>
   Test: EsitoSchedine<'Test'>

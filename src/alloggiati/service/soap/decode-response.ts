@@ -1,4 +1,4 @@
-import type { Answers, ElencoSchedineEsito, EsitoOperazioneServizio, Operation, TokenInfo } from './contract.ts'
+import type { Responses, ElencoSchedineEsito, EsitoOperazioneServizio, Operation, TokenInfo } from './contract.ts'
 import { SoapTransportError } from './errors.ts'
 import type { HttpReply } from './soap-transport.ts'
 import { ENVELOPES, readBody, SERVICE, XmlError, type XmlElement } from './xml.ts'
@@ -53,7 +53,7 @@ class MalformedElement extends Error {}
 const BASE64 = /^[A-Za-z0-9+/]*={0,2}$/
 const DATE_TIME = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}:\d{2}(?:\.\d+)?(Z|[+-]\d{2}:\d{2})?$/
 
-type Outputs<Name extends Operation> = (response: XmlElement) => Partial<Answers[Name]>
+type Outputs<Name extends Operation> = (response: XmlElement) => Partial<Responses[Name]>
 
 /** The outputs of each operation besides the outcome of the call. */
 const OUTPUTS: { [Name in Operation]: Outputs<Name> } = {
@@ -77,11 +77,11 @@ export const OPERATIONS = Object.keys(OUTPUTS) as Operation[]
  */
 export function decodeResponse<Name extends Operation> (
   operation: Name, response: XmlElement, raw: string
-): Answers[Name] {
+): Responses[Name] {
   const name = operation === 'GenerateToken' ? 'result' : `${operation}Result`
   try {
     const result = optional(response, name, outcome) ?? malformed(name)
-    return { [name]: result, ...OUTPUTS[operation](response) } as Answers[Name]
+    return { [name]: result, ...OUTPUTS[operation](response) } as Responses[Name]
   } catch (error) {
     throw error instanceof MalformedElement ? malformedReply(raw, error.message) : error
   }

@@ -1,5 +1,5 @@
 import { decodeResponse, OPERATIONS, readReply } from './decode-response.ts'
-import type { Answers, Operation, Requests } from './contract.ts'
+import type { Responses, Operation, Requests } from './contract.ts'
 import { writeRequest } from './soap-request.ts'
 import { httpClient, type CallOptions, type TransportOptions } from './soap-transport.ts'
 import { SERVICE } from './xml.ts'
@@ -13,14 +13,14 @@ export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
   secrets?: readonly string[]
 }
 
-export interface Reply<Answer> { result: Answer, raw: string, httpStatus: number }
+export interface Reply<Result> { result: Result, raw: string, httpStatus: number }
 
 /**
  * The operations. A call is never retried. It rejects with a SoapTransportError, whose `sent` says whether the service
  * may have received it. A call that resolves may still have `esito: false`.
  */
 export type SoapClient = {
-  [Name in Operation]: (request: Requests[Name], options?: CallOptions) => Promise<Reply<Answers[Name]>>
+  [Name in Operation]: (request: Requests[Name], options?: CallOptions) => Promise<Reply<Responses[Name]>>
 }
 
 /**
@@ -34,7 +34,7 @@ export function soapClient (
 
   async function call<Name extends Operation> (
     operation: Name, request: Requests[Name], options: CallOptions = {}
-  ): Promise<Reply<Answers[Name]>> {
+  ): Promise<Reply<Responses[Name]>> {
     const envelope = await writeRequest(operation, request)
     // SOAP 1.2 puts the action into the media type (RFC 3902).
     const headers = { 'Content-Type': `application/soap+xml; charset=utf-8; action="${SERVICE}/${operation}"` }

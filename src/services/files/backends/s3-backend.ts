@@ -31,13 +31,13 @@ const ATTEMPTS = 2
 
 interface S3Patience {
   /** Milliseconds until the response starts, retries included. Not for uploads. */
-  answerMs: number
+  responseMs: number
   /** Milliseconds between two chunks of a file. */
   silenceMs: number
 }
 
 /** A caller who waits for a file gets a response within half a minute. */
-const PATIENCE: S3Patience = { answerMs: 20_000, silenceMs: 20_000 }
+const PATIENCE: S3Patience = { responseMs: 20_000, silenceMs: 20_000 }
 
 /**
  * Stores files in an S3 bucket under `<first two digits>/<id>`. S3 guarantees durability when it responds. The SDK
@@ -113,7 +113,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
   /** Undefined if the file does not exist. This timeout does not cover reading the body. */
   async function inTime<T> (ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const end = new AbortController()
-    const timer = setTimeout(() => end.abort(), patience.answerMs)
+    const timer = setTimeout(() => end.abort(), patience.responseMs)
     try {
       return await ifThere(ask(end.signal))
     } finally {

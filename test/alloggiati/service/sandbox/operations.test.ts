@@ -246,26 +246,26 @@ t.test('rows', async (t) => {
   const { db } = await testDatabase(t)
   const { call, token: getToken } = await sandbox(t, db, clockAt('2026-11-20T23:30:00Z'))
   const prefix = session(await getToken())
-  const judge = async (rows: readonly string[]): Promise<string[]> => {
+  const messagesOf = async (rows: readonly string[]): Promise<string[]> => {
     const { text } = await call('Test', prefix + list([...rows]))
-    const [, ...judged] = every(text, 'esito')
-    t.equal(first(text, 'SchedineValide'), String(judged.filter((esito) => esito === 'true').length))
+    const [, ...messages] = every(text, 'esito')
+    t.equal(first(text, 'SchedineValide'), String(messages.filter((esito) => esito === 'true').length))
     return outcomes(text).slice(1).map((outcome) => outcome.replace('false 12 SCHEDINA_CAMPO_NON_CORRETTO ', ''))
   }
 
   t.test('every row of a call is checked independently, in order', async (t) => {
     const rows = [...Object.values(GOOD), ...Object.values(BAD).map(([row]) => row)]
-    const judged = await judge(rows)
+    const messages = await messagesOf(rows)
     t.ok(rows.every((row) => row.length === 168))
-    for (const [at, title] of Object.keys(GOOD).entries()) t.equal(judged[at], 'true', title)
+    for (const [at, title] of Object.keys(GOOD).entries()) t.equal(messages[at], 'true', title)
     for (const [at, [title, [, text]]] of Object.entries(BAD).entries()) {
-      t.equal(judged[Object.keys(GOOD).length + at], text, title)
+      t.equal(messages[Object.keys(GOOD).length + at], text, title)
     }
   })
 
   t.test('a row of another length is a format error, with any content', async (t) => {
     const wrong = 'false 11 SCHEDINA_FORMATO_NON_CORRETTO Dimensione Riga errata'
-    t.same(await judge(['', 'x', `${guest()} `, guest().slice(1), `${guest()}000001`]), Array(5).fill(wrong))
+    t.same(await messagesOf(['', 'x', `${guest()} `, guest().slice(1), `${guest()}000001`]), Array(5).fill(wrong))
   })
 
   t.test('members must follow an accepted leader of their kind, without a gap', async (t) => {
@@ -273,20 +273,20 @@ t.test('rows', async (t) => {
     const [family, group, relative, companion] = [
       guest({ tipo: '17' }), guest({ tipo: '18' }), member(), member({ tipo: '20' })
     ]
-    t.same(await judge([family, relative, relative, group, companion]), Array(5).fill('true'))
-    t.same(await judge([family, companion, group, relative]), ['true', orphan, 'true', orphan])
-    t.same(await judge([family, guest(), relative]), ['true', 'true', orphan])
-    t.same(await judge([guest({ tipo: '17', sesso: '9' }), relative, relative]), ['Sesso Errato', orphan, orphan])
-    t.same(await judge([family, member({ sesso: '9' }), relative]), ['true', 'Sesso Errato', 'true'])
-    t.same(await judge([relative, family]), [orphan, 'true'])
+    t.same(await messagesOf([family, relative, relative, group, companion]), Array(5).fill('true'))
+    t.same(await messagesOf([family, companion, group, relative]), ['true', orphan, 'true', orphan])
+    t.same(await messagesOf([family, guest(), relative]), ['true', 'true', orphan])
+    t.same(await messagesOf([guest({ tipo: '17', sesso: '9' }), relative, relative]), ['Sesso Errato', orphan, orphan])
+    t.same(await messagesOf([family, member({ sesso: '9' }), relative]), ['true', 'Sesso Errato', 'true'])
+    t.same(await messagesOf([relative, family]), [orphan, 'true'])
   })
 
   t.test('members must have the arrival of their leader and no document', async (t) => {
     const head = guest({ tipo: '17' })
-    t.same(await judge([head, member({ arrivo: '20/11/2026' })]), ['true', 'Data di Arrivo Errata'])
-    t.same(await judge([head, member({ documento: 'IDENT' })]), ['true', 'Tipo Documento Errato'])
-    t.same(await judge([head, member({ numero: 'CA1' })]), ['true', 'Numero Documento non valido'])
-    t.same(await judge([head, member({ rilascio: '412058091' })]), ['true', 'Luogo di Rilascio Errato'])
+    t.same(await messagesOf([head, member({ arrivo: '20/11/2026' })]), ['true', 'Data di Arrivo Errata'])
+    t.same(await messagesOf([head, member({ documento: 'IDENT' })]), ['true', 'Tipo Documento Errato'])
+    t.same(await messagesOf([head, member({ numero: 'CA1' })]), ['true', 'Numero Documento non valido'])
+    t.same(await messagesOf([head, member({ rilascio: '412058091' })]), ['true', 'Luogo di Rilascio Errato'])
   })
 })
 

@@ -38,7 +38,7 @@ export async function failureOf (call: Promise<unknown>): Promise<unknown> {
 }
 
 /** The good answer of an operation. */
-export function plainAnswer (operation: string): string {
+export function plainResponse (operation: string): string {
   const outcome = '<esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/>'
   const result =
     operation === 'GenerateToken'

@@ -11,7 +11,7 @@ import type { Operation, RichiestaSchedine } from '#src/alloggiati/service/soap/
 import { AlloggiatiCredentialsError } from '#src/alloggiati/service/soap/errors.ts'
 import { tokenSource } from '#src/alloggiati/service/soap/token.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { CALLS, failureOf, plainAnswer } from './calls.ts'
+import { CALLS, failureOf, plainResponse } from './calls.ts'
 import { selfSigned } from './certificate.ts'
 import { response, type Behaviour, clientOf, closedPort, fixture, type Received, recorder, respond } from './server.ts'
 import { envelope, find, type Node, parse, rowsOf } from './xml.ts'
@@ -22,9 +22,9 @@ const access = { Utente: 'RM000001', token: 'gettone' }
 t.test('every operation is sent under its own name and gets its answer', async (t) => {
   t.equal(OPERATIONS.length, 10)
   for (const operation of OPERATIONS) {
-    const server = await recorder(t, response(plainAnswer(operation)))
+    const server = await recorder(t, response(plainResponse(operation)))
     const reply = await CALLS[operation](clientOf(server))
-    t.match(reply, { httpStatus: 200, raw: plainAnswer(operation) })
+    t.match(reply, { httpStatus: 200, raw: plainResponse(operation) })
     t.match(Object.values(reply.result), [{}], operation)
     t.ok(find(parse(server.received[0]!.body), `{AlloggiatiService}${operation}`), operation)
   }
@@ -38,14 +38,14 @@ t.test('requests equal the samples', async (t) => {
     ['Tabella', 'Tabella-richiesta'],
     ['GestioneAppartamenti_AggiungiAppartamento', 'GestioneAppartamenti_AggiungiAppartamento-richiesta']
   ] as const) {
-    const server = await recorder(t, response(plainAnswer(operation)))
+    const server = await recorder(t, response(plainResponse(operation)))
     await CALLS[operation](clientOf(server))
     t.same(parse(server.received[0]!.body), parse(fixture(file)), file)
   }
 })
 
 t.test('the media type names the action', async (t) => {
-  const server = await recorder(t, response(plainAnswer('GenerateToken')))
+  const server = await recorder(t, response(plainResponse('GenerateToken')))
   await CALLS.GenerateToken(clientOf(server))
   const [{ head }] = server.received as [Received]
   t.match(head, /^POST \/service\.asmx HTTP\/1\.1\r\n/)
@@ -175,23 +175,23 @@ t.test('answers have the types of the contract', async (t) => {
 })
 
 t.test('empty or missing elements become an empty text, an empty list or undefined', async (t) => {
-  const server = await recorder(t, response(plainAnswer('Send')))
+  const server = await recorder(t, response(plainResponse('Send')))
   const client = clientOf(server)
   const rows = { ...access, ElencoSchedine: { string: ['a'] } }
-  const withResult = (inner: string) => plainAnswer('Send').replace('</SendResponse>', `${inner}</SendResponse>`)
+  const withResult = (inner: string) => plainResponse('Send').replace('</SendResponse>', `${inner}</SendResponse>`)
   t.equal((await client.Send(rows)).result.result, undefined)
   for (const list of ['', '<Dettaglio/>', '<Dettaglio></Dettaglio>']) {
     server.behaviour = response(withResult(`<result><SchedineValide>0</SchedineValide>${list}</result>`))
     t.strictSame((await client.Send(rows)).result.result, { SchedineValide: 0, Dettaglio: [] })
   }
-  server.behaviour = response(plainAnswer('Tabella'))
+  server.behaviour = response(plainResponse('Tabella'))
   t.equal((await client.Tabella({ ...access, tipo: 'Luoghi' })).result.CSV, '')
   for (const pdf of ['', '<PDF/>']) {
-    server.behaviour = response(plainAnswer('Ricevuta').replace('</RicevutaResponse>', `${pdf}</RicevutaResponse>`))
+    server.behaviour = response(plainResponse('Ricevuta').replace('</RicevutaResponse>', `${pdf}</RicevutaResponse>`))
     t.equal((await client.Ricevuta({ ...access, Data: '2026-03-29' })).result.PDF, undefined)
   }
   server.behaviour = response(
-    plainAnswer('Ricevuta').replace('</RicevutaResponse>', '<PDF>non è base64</PDF></RicevutaResponse>')
+    plainResponse('Ricevuta').replace('</RicevutaResponse>', '<PDF>non è base64</PDF></RicevutaResponse>')
   )
   t.match(await failureOf(client.Ricevuta({ ...access, Data: '2026-03-29' })), { kind: 'malformed', reason: 'PDF' })
 })
@@ -470,20 +470,20 @@ t.test('errors carry nothing of the call: no credentials, no token, no rows, no 
       (socket, received) => wrap(received.body.replace(/<[^>]*>/g, ' '))(socket, received)
   await check(t, echo((text) => respond('500 Internal Server Error', text)))
   await check(t, echo((text) => respond('200 OK', text)))
-  await check(t, echo((text) => response(plainAnswer('Send').replace('true', text))))
+  await check(t, echo((text) => response(plainResponse('Send').replace('true', text))))
   await check(
     t,
     echo((text) => respond('500 Internal Server Error', fixture('fault-soap12').replace('Server was', text)))
   )
 })
 
-const ANSWER = response(fixture('Send-risposta'))
+const RESPONSE = response(fixture('Send-risposta'))
 const own = selfSigned(t.testdir(), 'IP:127.0.0.1')
 const skip = own === undefined ? 'openssl is not installed: no certificate to test with' : false
 if (skip) t.comment(skip)
 
 t.test('an untrusted certificate is refused before anything is sent', { skip }, async (t) => {
-  const server = await recorder(t, ANSWER, { ...own })
+  const server = await recorder(t, RESPONSE, { ...own })
   t.match(await failureOf(CALLS.Send(clientOf(server))), {
     kind: 'tls', sent: false, reason: 'DEPTH_ZERO_SELF_SIGNED_CERT'
   })
@@ -491,7 +491,7 @@ t.test('an untrusted certificate is refused before anything is sent', { skip }, 
 })
 
 t.test('a certificate that is configured as trusted is accepted, as text or as bytes', { skip }, async (t) => {
-  const server = await recorder(t, ANSWER, { ...own })
+  const server = await recorder(t, RESPONSE, { ...own })
   for (const ca of [own!.cert, Buffer.from(own!.cert)]) {
     const client = clientOf(server, { ca })
     t.match(await CALLS.Send(client), { httpStatus: 200 })
@@ -501,7 +501,7 @@ t.test('a certificate that is configured as trusted is accepted, as text or as b
 
 t.test('a trusted certificate for another name is refused', { skip }, async (t) => {
   const other = selfSigned(t.testdir(), 'DNS:altro.example')
-  const server = await recorder(t, ANSWER, { ...other })
+  const server = await recorder(t, RESPONSE, { ...other })
   const call = CALLS.Send(clientOf(server, { ca: other?.cert }))
   t.match(await failureOf(call), { kind: 'tls', sent: false, reason: 'ERR_TLS_CERT_ALTNAME_INVALID' })
   t.equal(server.bytes, 0)
@@ -511,14 +511,14 @@ t.test('verification cannot be turned off from outside', { skip }, async (t) => 
   t.intercept(process, 'emitWarning', { value: () => {} })
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   t.teardown(() => { delete process.env.NODE_TLS_REJECT_UNAUTHORIZED })
-  const server = await recorder(t, ANSWER, { ...own })
+  const server = await recorder(t, RESPONSE, { ...own })
   t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'tls', sent: false })
 })
 
 t.test('TLS older than 1.2 is refused, 1.2 itself is not', { skip }, async (t) => {
   const versions: TlsOptions = { ...own, minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' }
-  const old = await recorder(t, ANSWER, { ...versions, maxVersion: 'TLSv1.1' })
-  const enough = await recorder(t, ANSWER, { ...versions, maxVersion: 'TLSv1.2' })
+  const old = await recorder(t, RESPONSE, { ...versions, maxVersion: 'TLSv1.1' })
+  const enough = await recorder(t, RESPONSE, { ...versions, maxVersion: 'TLSv1.2' })
   t.match(await failureOf(CALLS.Send(clientOf(old, { ca: own?.cert }))), { kind: 'tls', sent: false })
   t.match(await CALLS.Send(clientOf(enough, { ca: own?.cert })), { httpStatus: 200 })
 })

@@ -128,7 +128,7 @@ const EmailChangePending = Closed({ msg: Type.String(), code: Type.String() }, {
 })
 
 /** The response to a verification by mail: a session, or a request to confirm the other address, too. */
-export const VerifyAnswer = Type.Unsafe<AuthSession | Static<typeof EmailChangePending>>({
+export const VerifyResponse = Type.Unsafe<AuthSession | Static<typeof EmailChangePending>>({
   anyOf: [{ $ref: 'SessioneAuth#' }, EmailChangePending],
   examples: [...AuthSession.examples, ...EmailChangePending.examples]
 })

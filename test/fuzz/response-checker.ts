@@ -3,7 +3,7 @@ import type { ValidateFunction } from 'ajv'
 import { validators, type Document, type Operation } from './document.ts'
 import type { FuzzedRequest } from './requests.ts'
 
-export interface Answer {
+export interface ApiResponse {
   /** 0 when there was no response. */
   status: number
   headers: IncomingHttpHeaders
@@ -11,7 +11,7 @@ export interface Answer {
 }
 
 /** @returns the violation of a response. Undefined when it is correct */
-export type Judge = (request: FuzzedRequest, response: Answer) => string | undefined
+export type CheckResponse = (request: FuzzedRequest, response: ApiResponse) => string | undefined
 
 /** Internal details that responses must not leak. */
 const INSIDE = /Failed query|drizzle|node_modules|\.ts:\d|TypeError|RangeError|\bat \w+ \(/
@@ -20,10 +20,10 @@ const INSIDE = /Failed query|drizzle|node_modules|\.ts:\d|TypeError|RangeError|\
 const MAINTENANCE = /"(?:error|msg|message)":"Servizio in manutenzione/
 
 /**
- * A response must have a declared status, type and body, all required headers, and no undeclared header of ours. A 5xx
- * is allowed only with an error code that the operation declares.
+ * A response must have a declared status, type and body, and all required headers. It has no undeclared header of the
+ * product. A 5xx is allowed only with an error code that the operation declares.
  */
-export function judge (document: Document): Judge {
+export function responseChecker (document: Document): CheckResponse {
   const compiled = validators(document)
   const { headers: named } = document.components
   const isPromised = (header: { $ref?: string, required?: boolean }) =>
@@ -31,16 +31,16 @@ export function judge (document: Document): Judge {
 
   return ({ operation: { method, path, operation } }, response) => {
     const { status, body } = response
-    if (status === 0) return `no answer (${body})`
+    if (status === 0) return `no response (${body})`
     const declared = [String(status), `${Math.floor(status / 100)}XX`].find((each) => each in operation.responses)
     if (declared === undefined) return `status ${status} is not declared`
     if (status >= 500 && !isNamed(operation, response)) return `status ${status}: ${body}`
-    if (status >= 400 && INSIDE.test(body)) return `an answer tells of the inside: ${body}`
+    if (status >= 400 && INSIDE.test(body)) return `the response leaks internal details: ${body}`
     const own = Object.keys(document.components.headers)
-    const told = Object.keys(operation.responses[declared]!.headers ?? {})
-    const untold = own.filter((name) => name.toLowerCase() in response.headers && !told.includes(name))
-    if (untold.length > 0) return `status ${status} has the headers ${untold.join(', ')}, which are not declared`
-    const promised = told.filter((name) => isPromised(operation.responses[declared]!.headers![name]!))
+    const declaredHeaders = Object.keys(operation.responses[declared]!.headers ?? {})
+    const undeclared = own.filter((name) => name.toLowerCase() in response.headers && !declaredHeaders.includes(name))
+    if (undeclared.length > 0) return `status ${status} has the undeclared headers ${undeclared.join(', ')}`
+    const promised = declaredHeaders.filter((name) => isPromised(operation.responses[declared]!.headers![name]!))
     const missing = promised.filter((name) => !(name.toLowerCase() in response.headers))
     if (missing.length > 0) return `status ${status} lacks the headers ${missing.join(', ')}, which are promised`
     const fault = faultOfBody(response, Object.keys(operation.responses[declared]!.content ?? {}), (type) =>
@@ -53,7 +53,7 @@ export function judge (document: Document): Judge {
  * True for a 5xx with an error code of the operation. Every operation declares a 500 to describe its body, but a 500 is
  * always a bug.
  */
-function isNamed ({ 'x-codici': codes = {} }: Operation, { status, body }: Answer): boolean {
+function isNamed ({ 'x-codici': codes = {} }: Operation, { status, body }: ApiResponse): boolean {
   if (status === 500) return false
   if (status === 503 && MAINTENANCE.test(body)) return true
   const code = /"codice":"(\w+)"/.exec(body)?.[1]
@@ -62,7 +62,7 @@ function isNamed ({ 'x-codici': codes = {} }: Operation, { status, body }: Answe
 
 /** @param types the declared media types */
 function faultOfBody (
-  { status, headers, body }: Answer, types: readonly string[], validator: (type: string) => ValidateFunction
+  { status, headers, body }: ApiResponse, types: readonly string[], validator: (type: string) => ValidateFunction
 ): string | undefined {
   if (status === 304 || types.length === 0) return body === '' ? undefined : `has a body: ${body.slice(0, 200)}`
   const type = String(headers['content-type']).split(';')[0]!.trim()
