@@ -23,7 +23,7 @@ export type DayState = keyof typeof DAY_STATES
 export const DAY_STATE_NAMES = Object.keys(DAY_STATES) as [DayState, ...DayState[]]
 
 /** Sent, being sent, or about to be: no action is needed. */
-export const GOOD_DAY_STATES = ['pronta', 'gia_inviata', 'in_corso', 'acquisita'] as const satisfies DayState[]
+export const SUCCESS_DAY_STATES = ['pronta', 'gia_inviata', 'in_corso', 'acquisita'] as const satisfies DayState[]
 
 /** The body is optional. */
 export const GiornataBody = Nullable(Closed({

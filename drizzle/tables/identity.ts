@@ -23,7 +23,7 @@ export type Metadata = Record<string, unknown>
 /** One authentication method of a session and its time (claim `amr`, RFC 8176). */
 export interface AuthenticationMethod { method: string, timestamp: number }
 
-/** Whether a hash differs from ours in algorithm or cost (`sign-in/passwords.ts`), and so in verification time. */
+/** True for a hash whose algorithm or cost differs from `sign-in/passwords.ts`. Its verification takes another time. */
 export const isImportedHash = (hash: AnyPgColumn) => sql`${hash} not like '$argon2id$v=19$m=19456,t=2,p=1$%'`
 
 /** Users who can sign in. Columns are named like the user fields of Supabase Auth. */

@@ -16,7 +16,7 @@ export function attributesFor (publicUrl: string) {
 
 /** `<id>.<mac>`, hexadecimal: 128 random bits, and the HMAC-SHA256 that proves that this installation issued them. */
 const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/
-/** Bytes of the whole header. Every cookie of this host is ours, and small. */
+/** Maximum bytes of the whole header. This host sets few cookies, and they are small. */
 const LONGEST_HEADER = 4096
 
 interface AdminCookies {

@@ -10,6 +10,6 @@ export {
 export { default as bookings } from './routes.ts'
 export {
   bookingExists, bookingsWithCodeOf, countByCountry, countDay, lockBooking, lockBookingsForShare, nightsOf,
-  requirePlace, savedGuests, staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay, type DayCounts,
-  type GuestPlace, type LockedBooking, type StayWithGuests, type WelcomedStay
+  requirePlace, savedGuests, staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay,
+  type DayCounts, type GuestPlace, type LockedBooking, type StayWithGuests, type WelcomedStay
 } from './stays.ts'

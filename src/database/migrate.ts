@@ -52,7 +52,7 @@ const RESPOND_WITHIN_MS = 10_000
  * concurrent runs of drizzle's `migrate` fail. The lock belongs to the single connection used here. All migrations are
  * one transaction, which is retried after a lock timeout.
  * @param settings of the session
- * @param tell called before a step that may take long
+ * @param report called before a step that may take long
  * @returns the upgrade, or undefined if the schema was current
  * @throws NewerDatabaseError, SilentDatabaseError
  */

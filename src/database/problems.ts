@@ -99,13 +99,13 @@ export function databaseProblem (err: unknown): DatabaseProblem | undefined {
  */
 const TRANSIENT = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03|XX000)$/
 
-/** Whether a retry may succeed. Never true for a rejected statement, e.g. by a constraint. */
+/** True if a retry may succeed. Never true for a rejected statement, e.g. by a constraint. */
 export function isTransient (err: unknown): boolean {
   const sqlstate = postgresError(err)?.code
   return sqlstate === undefined ? connectionCode(err) !== undefined : TRANSIENT.test(sqlstate)
 }
 
-/** Why the server cannot start with its database, in Italian. Undefined if the cause is inside this program. */
+/** The reason in Italian why the server cannot start with its database. Undefined if the cause is in this program. */
 export function startProblem (err: unknown): string | undefined {
   const sqlstate = postgresError(err)?.code
   if (isDiskFull(err)) return 'il disco della base dati è pieno'

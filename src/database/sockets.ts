@@ -30,7 +30,7 @@ export function createSockets (): Sockets {
     get areCut () { return areCut },
     received: () => [...open].reduce((sum, { bytesRead }) => sum + bytesRead, 0),
     open ({ host, port, path }) {
-      // The driver removes all listeners, also ours, from a socket that is upgraded to TLS.
+      // The driver removes all listeners from a socket that it upgrades to TLS, so `close` would not be seen.
       for (const socket of open) if (socket.destroyed) open.delete(socket)
       const socket = new Socket()
       open.add(socket)

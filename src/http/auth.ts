@@ -47,7 +47,7 @@ export interface Principal {
   goodUntil?: number
 }
 
-/** Why a credential was rejected, in the error codes of Supabase Auth. */
+/** The reason why a credential was rejected, as an error code of Supabase Auth. */
 export type Refusal =
   'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
 /** The result of checking a credential: its caller, or the reason for its rejection. */
@@ -82,7 +82,7 @@ declare module 'fastify' {
   interface FastifyRequest {
     /** Null when the request has no valid credentials. */
     principal: Principal | null
-    /** Why `principal` is null. */
+    /** The reason why `principal` is null. */
     refusal: Refusal
   }
   interface FastifyInstance {

@@ -1,4 +1,4 @@
-/** Why an HTTP response cannot be used. The message is safe to log. */
+/** The error of an HTTP response that cannot be used. The message is safe to log. */
 export class UnusableResponse extends Error {}
 
 /** Reads a body; the size limit applies after decompression. @throws UnusableResponse when it is too large */
@@ -22,7 +22,7 @@ export function parseJson (text: string): unknown {
   }
 }
 
-/** Why a request failed, for the log. Node keeps the reason of a failed connection in `cause`. */
+/** The reason why a request failed, for the log. Node keeps the reason of a failed connection in `cause`. */
 export function reasonOf (err: unknown): string {
   if (err instanceof UnusableResponse) return err.message
   const { name, cause } = err instanceof Error ? err : new Error()

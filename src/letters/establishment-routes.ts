@@ -4,8 +4,8 @@ import type { FastifyRequest } from 'fastify'
 import { DocumentImage, DocumentImagePart } from '#schemas/document.ts'
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import {
-  Establishment, EstablishmentResponse, EstablishmentSaved, EstablishmentUpdate, LOGO_BODY_MAX, LogoRemoved, LogoResponse,
-  LogoUpload
+  Establishment, EstablishmentResponse, EstablishmentSaved, EstablishmentUpdate, LOGO_BODY_MAX, LogoRemoved,
+  LogoResponse, LogoUpload
 } from '#schemas/establishment.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'

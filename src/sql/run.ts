@@ -19,7 +19,7 @@ const COUNT_BYTES_EVERY_MS = 20
 /** Characters of PostgreSQL's message that are shown: a statement can raise a longer one. */
 const MESSAGE_MAX = 1000
 
-/** Why the server stopped a statement. */
+/** The reason why the server stopped a statement. */
 type Stop = 'time' | 'size' | 'copy'
 
 /** Otherwise a statement without parameters uses the simple protocol, which allows several statements. */

@@ -13,7 +13,7 @@ interface UploadClaims { scope: 'upload', url: string, owner: string, upsert: bo
 
 type Claims = (DownloadClaims | UploadClaims) & { iat: number, exp: number }
 
-/** Why a link is rejected. The values contain nothing of the link. */
+/** The reason why a link is rejected. The values contain nothing of the link. */
 export type LinkFault = 'invalid' | 'expired' | 'other'
 
 type Named = Pick<StoredFile, 'bucket' | 'name'>

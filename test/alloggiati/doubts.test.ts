@@ -78,7 +78,7 @@ t.test('a name in the wrong encoding gets the probable name, as a warning or wit
       for (const field of ['cognome', 'nome']) {
         const { errors, warnings } = await check([single({ [field]: wrong })])
         t.match(about([...errors, ...warnings], field), `Probabilmente è «${name}»`, wrong)
-        if (errors.length > 0) t.same(warnings, [], 'no warning stands beside an error of its field')
+        if (errors.length > 0) t.same(warnings, [], 'a field with an error has no warning')
       }
     }
     t.notMatch(about((await check([single({ cognome: name })])).warnings, 'cognome'), /Probabilmente/)

@@ -57,17 +57,17 @@ t.test('a Send without an outcome in time is a 422 INVIO_IN_CORSO with its locat
 
 t.test('a refusal by Send or Test after the caller got the answer raises an alarm', async (t) => {
   const { police, server: one, send } = await anew(soon)
-  const told = () => one.logs.filter(({ msg }) => /after its caller got an answer/.test(String(msg)))
+  const warned = () => one.logs.filter(({ msg }) => /after its caller got an answer/.test(String(msg)))
   const reply = held()
   police.on.Send = reply.behaviour
   const late = await send()
   await reply.arrived
   reply.release(response(rowsReply('Send', [false])))
-  await until(() => told().length === 1)
-  t.match(told(), [{ ricevuta: late.json().ricevuta, level: 50 }])
+  await until(() => warned().length === 1)
+  t.match(warned(), [{ ricevuta: late.json().ricevuta, level: 50 }])
   police.on.Test = response(rowsReply('Test', [false]))
   t.equal((await send({ prefer: 'foo, respond-async;x=1' }, 2)).statusCode, 202)
-  await until(() => told().length === 2)
+  await until(() => warned().length === 2)
 })
 
 t.test('a request that prefers not to wait gets a 202 at once, and the guest is sent', async (t) => {

@@ -27,7 +27,7 @@ export interface StandIn extends Oracle {
   calls: Call[]
   /** Operations of which at least one byte arrived, in order, complete or not. */
   startedCalls: string[]
-  /** The behaviour for an operation, instead of the good answer. */
+  /** The behaviour for an operation, instead of the successful response. */
   on: Record<string, Behaviour | undefined>
   /**
    * Called with the operation at the first bytes of a request; the answer waits for it, and there is none when it
@@ -46,7 +46,7 @@ export interface StandIn extends Oracle {
   start (): Promise<void>
 }
 
-/** A stand-in that gives good answers until `on` is set; it stops when the test ends. */
+/** A stand-in that accepts every request until `on` is set. It stops when the test ends. */
 export async function standIn (t: Test): Promise<StandIn> {
   const police = await openStandIn(oracle(join(temporaryFolder(t), 'acquired')))
   t.teardown(police.stop)
@@ -80,7 +80,7 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
         self.calls.push(call)
         const behaviour = self.on[operation] ?? (() => {
           if (/Send$/.test(operation)) self.acquire(call.rows)
-          response(good(call))(socket, call)
+          response(successReply(call))(socket, call)
         })
         behaviour(socket, call)
       }, () => socket.destroy())
@@ -212,15 +212,15 @@ export async function dump ({ app }: TestApp): Promise<string> {
   return rows.flat().map(({ text }) => text).join('\n')
 }
 
-/** The good answer of an operation for its rows. */
-export function good ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): string {
+/** The successful response of an operation for its rows. */
+export function successReply ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): string {
   if (operation === 'GenerateToken') return loginReply()
   return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test'
     ? rowsReply(operation, rows.map(() => true))
     : plainResponse(operation)
 }
 
-/** The good answer of `GenerateToken`, with a token that is valid for `life` milliseconds. */
+/** The successful response of `GenerateToken`, with a token that is valid for `life` milliseconds. */
 export function loginReply (life = 3_600_000): string {
   const [issued, expires] = [0, life].map((life) => new Date(testClock().now().getTime() + life).toISOString())
   return envelope('<GenerateTokenResponse xmlns="AlloggiatiService"><GenerateTokenResult>' +

@@ -64,8 +64,8 @@ const scenarios = {
 for (const [key, { name, run }] of Object.entries(scenarios)) {
   if (values.only !== '' && !values.only.split(',').includes(key)) continue
   const { figures, faults } = await run()
-  const told = Object.entries(figures).map(([what, value]) => `${what} ${value}`).join(', ')
-  process.stdout.write(`${faults.length === 0 ? 'held' : 'FAILED'}  ${name}: ${told}\n`)
+  const summary = Object.entries(figures).map(([what, value]) => `${what} ${value}`).join(', ')
+  process.stdout.write(`${faults.length === 0 ? 'held' : 'FAILED'}  ${name}: ${summary}\n`)
   for (const fault of faults.slice(0, 50)) process.stdout.write(`        ${fault}\n`)
   if (faults.length > 0) process.exitCode = 1
 }

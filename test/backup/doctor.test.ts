@@ -132,10 +132,10 @@ t.test('less free space in BACKUP_DIR than the last backup took is a fault', asy
 t.test('a BACKUP_DIR inside DATA_DIR is a warning', async (t) => {
   const folder = join(server.dataDir, 'salvataggi')
   await mkdir(folder)
-  const told = async () => (await doctor({ BACKUP_DIR: folder })).found.salvataggi
-  t.match(await told(), /^avviso: .*nessun salvataggio.*; BACKUP_DIR è in DATA_DIR/)
+  const backupFinding = async () => (await doctor({ BACKUP_DIR: folder })).found.salvataggi
+  t.match(await backupFinding(), /^avviso: .*nessun salvataggio.*; BACKUP_DIR è in DATA_DIR/)
   await writeFile(join(folder, `locanda-${testClock().today()}.tar.age`), 'age')
-  t.match(await told(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
+  t.match(await backupFinding(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })
 
 /* Commands beside an installation with the embedded PostgreSQL, as `make start` creates it. */

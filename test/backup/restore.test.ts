@@ -136,13 +136,13 @@ const shapes = { restored: await describe(afterwards.DATABASE_URL), own: await d
 
 t.test('a backup of a running server is one private, encrypted file', async (t) => {
   t.equal(made.code, 0, made.stderr)
-  const told = JSON.parse(made.stdout) as Record<string, unknown>
-  t.match(told, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
+  const summary = JSON.parse(made.stdout) as Record<string, unknown>
+  t.match(summary, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
   t.same(await readdir(folder), ['locanda.tar.age'])
   t.notMatch((await readFile(file)).toString('latin1'), 'example.org')
   const verified = await act(['--json', 'backup', '--verify', file], { env: { BACKUP_PASSPHRASE } })
   t.equal(verified.code, 0, verified.stderr)
-  t.match(JSON.parse(verified.stdout), { documenti: 1, tabelle: told.tabelle })
+  t.match(JSON.parse(verified.stdout), { documenti: 1, tabelle: summary.tabelle })
 })
 
 t.test('age and tar open a backup without Locanda', async (t) => {

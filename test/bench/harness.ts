@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 
-/** One measured claim. `ratio` is ours over the peer's, or an amount with a unit. `bound` describes the claim. */
+/** One measured claim. `ratio` is Locanda's time over the peer's, or an amount with a unit. `bound` describes the claim. */
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 
 /** A contestant returns its milliseconds, or nothing to be timed from outside. */
@@ -46,7 +46,7 @@ export async function interleaved (
   }
 }
 
-/** Claims that ours takes at most `limit` times as long as the peer. */
+/** Claims that Locanda takes at most `limit` times as long as the peer. */
 export function within (limit: number, measured: Measured): BenchResult {
   const { name, ratio, lowest, highest } = measured
   return {

@@ -9,7 +9,7 @@ const SANS = font('noto-sans/400Regular/NotoSans_400Regular')
 const BOLD = font('noto-sans/700Bold/NotoSans_700Bold')
 const SERIF = font('lora/400Regular/Lora_400Regular')
 
-/** Draws a letter with the same texts as ours. */
+/** Draws a letter with the same texts as Locanda's. */
 export function drawLetter (paragraphs: readonly string[]): Promise<Buffer> {
   const pdf = new PDFDocument({ size: 'A4', margin: 58, compress: true })
   const bytes = collect(pdf)

@@ -6,7 +6,7 @@ import { createClock } from '#src/lib/time.ts'
 import { oracle, twice } from '#test/alloggiati/oracle.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
 import {
-  good, guestNo, invio, openStandIn, productionEnviron, type Call, type StandIn
+  successReply, guestNo, invio, openStandIn, productionEnviron, type Call, type StandIn
 } from '#test/alloggiati/stand-in.ts'
 import { emptyDatabase } from './data.ts'
 import { under, type BenchResult } from './harness.ts'
@@ -45,7 +45,7 @@ async function onServer (clusterUrl: string, database: string, rush: Rush, arriv
       const call = received as Call
       setTimeout(() => {
         if (operation === 'Send') police.acquire(call.rows)
-        response(good(call))(socket, call)
+        response(successReply(call))(socket, call)
       }, rush.callMs)
     }
   }

@@ -55,10 +55,10 @@ export async function accuracyTable (): Promise<string> {
   } finally {
     await peer.terminate()
   }
-  const told = [...rows].map(([key, { count, exact, misread, none, peer, peerOf }]) =>
+  const lines = [...rows].map(([key, { count, exact, misread, none, peer, peerOf }]) =>
     `| ${key} | ${exact} of ${count} | ${misread} | ${none} | ${peer} of ${peerOf} |`)
   const seen = await zonesInClutter()
-  return ['| Level, turned | exact | misread | none | tesseract.js alone |', '|---|---|---|---|---|', ...told,
+  return ['| Level, turned | exact | misread | none | tesseract.js alone |', '|---|---|---|---|---|', ...lines,
     `| ${NEGATIVE} pictures without a zone | | ${seen} | ${NEGATIVE - seen} | |`].join('\n')
 }
 

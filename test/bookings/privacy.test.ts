@@ -200,9 +200,9 @@ t.test('the report says whether records were sent to the police, are about to be
     ['annullato', /annullato, cifrati/, /non è partito o è stato annullato/]
   ] as const) {
     await submissions(id, { stato })
-    const told = await held(first, id)
-    t.match(told.find(({ cosa }) => cosa === 'schedine_cifrate')?.motivo, records, stato)
-    t.match(told.find(({ cosa }) => cosa === 'storia_invio')?.motivo, history, stato)
+    const report = await held(first, id)
+    t.match(report.find(({ cosa }) => cosa === 'schedine_cifrate')?.motivo, records, stato)
+    t.match(report.find(({ cosa }) => cosa === 'storia_invio')?.motivo, history, stato)
   }
 })
 

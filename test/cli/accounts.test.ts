@@ -102,8 +102,8 @@ t.test('a new password ends the person\'s sessions and keys, and on request remo
 
   const all = await act(['--json', ...RESET, '--genera', '--rimuovi-secondo-fattore'], { env })
   t.equal(all.code, 0, all.stderr)
-  const { password, ...told } = JSON.parse(all.stdout) as { password: string }
-  t.strictSame(told, { id: person.id, email: person.email, rimossi: true })
+  const { password, ...printed } = JSON.parse(all.stdout) as { password: string }
+  t.strictSame(printed, { id: person.id, email: person.email, rimossi: true })
   t.same(await app.sql`select id from webauthn_credentials`, [], 'a passkey does not open the account')
   t.equal((await signIn(person.email, password)).data.user?.factors, undefined)
 })

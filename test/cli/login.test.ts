@@ -311,10 +311,10 @@ t.test("the provider's refusals, in both spellings, exit with 3 and an Italian l
   ]
   for (const [reply, code, codice, says] of cases) {
     const { login, file, api } = await parts(t, { provider: { 'POST /auth/v1/token': reply } })
-    const told = await login()
-    t.equal(told.code, code, codice)
-    t.match(told.stderr, /^Errore: [^\n]+\n$/)
-    t.match(told.stderr, says)
+    const printed = await login()
+    t.equal(printed.code, code, codice)
+    t.match(printed.stderr, /^Errore: [^\n]+\n$/)
+    t.match(printed.stderr, says)
     t.match(errorOf(await login(['--json', ...LOGIN])), { codice, uscita: code })
     t.notOk(existsSync(file))
     t.notMatch(asked(api.received), ['GET /api/cli/auth/key'])

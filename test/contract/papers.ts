@@ -119,8 +119,8 @@ export async function paperRows ({ key, operator, operatorId, call }: SharedServ
     t.equal(bytes.statusCode, 200)
     t.equal(bytes.headers['content-type'], 'application/pdf')
     t.equal(bytes.rawPayload.subarray(0, 5).toString(), '%PDF-')
-    const told = await operator('POST', '/api/generate-template', { rows: [] }, { accept: 'application/json' })
-    exactly(t, told, 200, MADE)
+    const response = await operator('POST', '/api/generate-template', { rows: [] }, { accept: 'application/json' })
+    exactly(t, response, 200, MADE)
     exactly(t, await operator('POST', '/api/generate-template', {}), 400,
       anError(400, /./, { dettagli: [{ campo: 'rows', messaggio: /./ }] }))
   })

@@ -3,7 +3,7 @@ import { MISBEHAVIOURS } from '#test/alloggiati/misbehaviours/table.ts'
 import { KEPT } from '#test/alloggiati/misbehaviours/police.ts'
 import { oracle } from '#test/alloggiati/oracle.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
-import { good, openStandIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
+import { successReply, openStandIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
 /** Fraction of Test and Send calls that misbehave. */
@@ -28,7 +28,7 @@ export async function misbehavingPolice (folder: string, random: SeededRandom): 
           : undefined
       setTimeout(() => {
         if (operation === 'Send') police.acquire(bad ? KEPT[bad.acquires](call.rows) : call.rows)
-        const acting = bad?.act(operation, call.rows.length) ?? response(good(call))
+        const acting = bad?.act(operation, call.rows.length) ?? response(successReply(call))
         setTimeout(() => { if (!socket.destroyed) acting(socket, received) }, random.integer(15))
       }, random.integer(15))
     }

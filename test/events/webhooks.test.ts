@@ -177,9 +177,9 @@ t.test('three days of failures suspend a webhook and write an event, and an admi
   t.match(await listening.await(1), [{ message: { type: 'webhook.sospeso', data: { oggetto: `webhook:${id}` } } }])
   t.match(await find(id), { stato: 'sospeso', sospeso_il: String, in_coda: 0 })
   t.ok(logs.some((line) => line.msg === 'a webhook is suspended' && line.webhook === id))
-  const told = [await smtp.next(), await smtp.next()]
-  t.same(told.flatMap(({ envelope }) => envelope.to).toSorted(), ['anna@example.org', 'bruno@example.org'])
-  for (const mail of told) {
+  const mails = [await smtp.next(), await smtp.next()]
+  t.same(mails.flatMap(({ envelope }) => envelope.to).toSorted(), ['anna@example.org', 'bruno@example.org'])
+  for (const mail of mails) {
     t.equal(mail.subject, `Locanda: sospeso il webhook ${id}`)
     const { host } = new URL(receiver.url)
     t.match(mail.text, `verso ${host} da tre giorni non riceve gli eventi. Ultimo esito: stato 500`)

@@ -231,12 +231,12 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.teardown(() => other.end())
     const addresses = [await app.listen({ host: '127.0.0.1', port: 0 }), other.address]
     const inTurns = async (path: string, options: RequestInit, times: number) => {
-      const told: string[] = []
+      const reported: string[] = []
       for (let n = 0; n < times; n++) {
         const { status, headers } = await fetch(addresses[n % 2]! + path, options)
-        told.push(`${status} ${headers.get('ratelimit-remaining')} of ${headers.get('ratelimit-limit')}`)
+        reported.push(`${status} ${headers.get('ratelimit-remaining')} of ${headers.get('ratelimit-limit')}`)
       }
-      return told
+      return reported
     }
     const json = { 'content-type': 'application/json' }
     const key = { 'x-api-key': API_KEY }

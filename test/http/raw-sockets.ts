@@ -23,7 +23,7 @@ function faultOf ({ responses }: RawCase, text: string): string | undefined {
   const isRight = statuses.length === responses.length &&
     statuses.every((status, at) => responses[at]!.includes(status))
   if (!isRight) return `answered with ${statuses.join() || 'nothing'}`
-  return /Error:|\bat \w+ \(|node_modules/.test(text) ? 'tells of the inside' : undefined
+  return /Error:|\bat \w+ \(|node_modules/.test(text) ? 'leaks internal details' : undefined
 }
 
 /** All received bytes. Undefined when the connection stays open. The client half-closes after sending. */

@@ -70,7 +70,7 @@ t.test('a letter appears in its author\'s PDF history, and cannot be deleted the
   t.equal((await find(id)).exists, true)
 })
 
-t.test('the host\'s texts replace ours', async (t) => {
+t.test('the host\'s texts replace the default texts', async (t) => {
   const id = await newBooking({ idf_gen: 'BK-1' })
   const wishes = {
     nome_ospite: 'famiglia Verdi',

@@ -40,7 +40,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['the tables do not import the ledger', 'src/alloggiati/tables/tabella.ts', '../ledger/sending/dispatch.ts', /What a record is/],
   ['production does not import tests', 'src/lib/time.ts', '#test/days.ts', /import no tests/],
   ['an area yet to come imports only an index', 'src/reports/plugin.ts', '#src/identity/plugin.ts', INDEX],
-  ['an area yet to come stands below others', 'src/pdf/plugin.ts', '#src/alloggiati/index.ts', LOWER],
+  ['a future area is on a lower floor than others', 'src/pdf/plugin.ts', '#src/alloggiati/index.ts', LOWER],
   ['an area yet to come has its own tables only', 'src/letters/plugin.ts', '#drizzle/tables/bookings.ts', TABLE]
 ]
 

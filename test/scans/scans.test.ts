@@ -153,13 +153,13 @@ t.test('scans are deleted with their booking and with their guest, and those of 
 t.test('notices report a minor, an expired document, and a document that another guest has', async (t) => {
   const { id } = await create(call, { numero_ospiti: 2 })
   await saveGuests(call, id, [{ nome: 'Ada', cognome: 'Prova', numero_documento: 'ca-00000 aa' }])
-  const told = async (changes: object) =>
+  const notices = async (changes: object) =>
     (await save({ ...changes })).json<{ avvisi: { campo: string, messaggio: string }[] }>().avvisi
-  t.same((await told({ birthDate: '2008-11-22' })).map(({ campo }) => campo), ['birthDate'])
-  t.same((await told({ birthDate: '2008-11-21' })), [])
-  t.match(await told({ expiryDate: '2026-11-20' }), [{ campo: 'expiryDate', messaggio: /20\/11\/2026/ }])
-  t.match(await told({ prenotazione_id: id, guest_idx: 1 }), [{ campo: 'docNum', messaggio: /ospite 1/ }])
-  t.same(await told({ prenotazione_id: id, guest_idx: 0 }), [], "the guest's own document causes no notice")
+  t.same((await notices({ birthDate: '2008-11-22' })).map(({ campo }) => campo), ['birthDate'])
+  t.same((await notices({ birthDate: '2008-11-21' })), [])
+  t.match(await notices({ expiryDate: '2026-11-20' }), [{ campo: 'expiryDate', messaggio: /20\/11\/2026/ }])
+  t.match(await notices({ prenotazione_id: id, guest_idx: 1 }), [{ campo: 'docNum', messaggio: /ospite 1/ }])
+  t.same(await notices({ prenotazione_id: id, guest_idx: 0 }), [], "the guest's own document causes no notice")
 })
 
 t.test('a scan with its picture is also stored over a real connection', async (t) => {

@@ -19,7 +19,7 @@ const move = (sourceKey: string, destinationKey: string) =>
   call('POST', '/storage/v1/object/move', { bucketId: 'public', sourceKey, destinationKey })
 
 /** Makes moves wait in the middle until the given number of them is running, so that they certainly overlap. */
-async function meet (moves: number, work: () => Promise<void>): Promise<void> {
+async function overlapMoves (moves: number, work: () => Promise<void>): Promise<void> {
   await app.sql.unsafe(`
     create function wait_for_others () returns trigger language plpgsql as $$
       begin
@@ -259,7 +259,7 @@ t.test('the official client', async (t) => {
 for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
   t.test(`${names.length} concurrent moves, each to the name of another file, are all refused`, async (t) => {
     const stored = await Promise.all(names.map((name) => store(test, 'public', name, name)))
-    await meet(names.length, async () => {
+    await overlapMoves(names.length, async () => {
       const responses = await Promise.all(names.map((name, at) => move(name, names[(at + 1) % names.length]!)))
       for (const response of responses) t.match(response.json(), { statusCode: '409', code: 'KeyAlreadyExists' })
     })

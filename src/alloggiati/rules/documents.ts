@@ -27,7 +27,7 @@ export function unusualNumber (type: string, number: string, issuedInItaly: bool
 }
 
 const SEQUENCES = ['01234567890123456789', '98765432109876543210', 'ABCDEFGHIJKLMNOPQRSTUVWXYZ', 'QWERTYUIOP']
-/** Words that stand for a missing number, without blanks and punctuation. */
+/** Placeholders that people type for a missing number, without blanks and punctuation. */
 const WORDS = new Set(
   ('NA ND NN NC NP NO NIL NULL NONE TBD TEST PROVA SENZA MANCA MANCANTE ASSENTE NESSUNO VUOTO IGNOTO SCONOSCIUTO ' +
   'NONDISPONIBILE NONPRESENTE DACOMPLETARE DAINSERIRE SENZADOCUMENTO UNKNOWN MISSING NOTAVAILABLE DOC DOCUMENTO ' +

@@ -56,7 +56,7 @@ interface EmbeddedOptions {
   signal?: AbortSignal
   /** For tests: loopback TCP with a password, as on Windows. */
   tcp?: boolean
-  /** For tests: PostgreSQL settings that override ours. */
+  /** For tests: PostgreSQL settings that override the defaults. */
   settings?: Readonly<Record<string, string>>
 }
 

@@ -2,7 +2,7 @@ import { AuthorizationResponseError, ResponseBodyError } from 'openid-client'
 import { AuthError } from '../errors.ts'
 import { ProviderUnreachable } from './fetch-from-provider.ts'
 
-/** Why a sign-in through a provider failed. The redirect passes it to the front end. */
+/** The reason why a sign-in through a provider failed. The redirect passes it to the front end. */
 export class OAuthError extends Error {
   readonly error: string
   /** The error code of Supabase Auth; a provider's own refusal has none. */

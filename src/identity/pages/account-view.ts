@@ -121,8 +121,8 @@ export function identityList (
 
 export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html {
   const now = new Date().toISOString()
-  const good = all.filter(({ revoked_at, expires_at }) => revoked_at === null && expires_at > now)
-  const items = good.map(({ id, name, scopes, expires_at, last_used_at }) => {
+  const active = all.filter(({ revoked_at, expires_at }) => revoked_at === null && expires_at > now)
+  const items = active.map(({ id, name, scopes, expires_at, last_used_at }) => {
     const title = name || texts.unnamedKey
     const revoke = form({ action: `${ACCOUNT}/chiavi/revoca`, button: texts.revoke, values: { id }, about: title })
     return item(title, [

@@ -11,8 +11,8 @@ const CookieAssenti = createError('COOKIE_ASSENTI', 'Il browser non accetta i co
 const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da una pagina di questo server', 403)
 
 /**
- * Accepts only urlencoded forms, and only from our own pages. Browsers send the origin (`Sec-Fetch-Site`), but not old
- * ones, and not over plain http except from localhost. There a `SameSite=Strict` cookie proves that the form is ours.
+ * Accepts only urlencoded forms, and only from pages of this server. New browsers send the origin in `Sec-Fetch-Site`,
+ * except over plain http to other hosts than localhost. Otherwise a `SameSite=Strict` cookie proves the origin.
  *
  * A browser without that cookie stores no session cookie either. The request is rejected before it uses up a code or a
  * link. The answer sets the cookie again, in case the person has allowed cookies meanwhile. An old browser's form may

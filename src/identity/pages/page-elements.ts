@@ -69,7 +69,7 @@ export function hidden (values: Readonly<Record<string, string>>): Html[] {
 
 /**
  * A form that works without scripts.
- * @param about tells screen readers which of several buttons with one label this is
+ * @param about the object of the button, for screen readers, when several buttons have the same label
  */
 export function form (
   { action, button, content = NOTHING, values = {}, isQuiet = false, about }:

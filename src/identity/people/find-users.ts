@@ -53,7 +53,7 @@ export function isBanned (until: Date | null): boolean {
   return until !== null && until.getTime() > Date.now()
 }
 
-/** Whether any password hash takes a different time to verify than ours. */
+/** True if any account has an imported hash, which takes another time to verify than a hash of this server. */
 export async function hasImportedHashes (db: Executor): Promise<boolean> {
   const found = await db.select({ id: users.id }).from(users).where(isImportedHash(users.password_hash)).limit(1)
   return found.length > 0

@@ -27,7 +27,7 @@ type Turn = 'first' | 'later'
 interface PasswordLimits {
   atOnce?: number
   waiting?: Readonly<Record<Turn, number>>
-  /** Whether any account's hash takes a different time to verify than ours. */
+  /** True if any account has an imported hash, which takes another time to verify than a hash of this server. */
   hasImportedHashes?: () => Promise<boolean>
 }
 
@@ -56,7 +56,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const OUTPUT_BYTES = 32
 
-/** The maximum cost of an imported hash: about twenty times ours. It is paid at every sign-in attempt. */
+/** The maximum cost of an imported hash: about twenty times the cost of a new hash. It is paid at every sign-in attempt. */
 const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
 const LONGEST_HASH = 300
 /** 80 bits: a shorter output could match by chance. */
@@ -125,9 +125,9 @@ export function needsRehash (hash: string): boolean {
 }
 
 /**
- * Why a password is rejected, with the reasons of Supabase Auth: fewer than 8 or more than 128 characters, characters
- * that clients encode differently, or well known. Case is ignored there, and the account's own address and its first
- * part count as known.
+ * Returns the reasons to reject a password, named as in Supabase Auth: fewer than 8 or more than 128 characters,
+ * characters that clients encode differently, or a well-known password. The comparison with well-known passwords
+ * ignores case, and includes the account's address and its first part.
  */
 export function passwordProblems (password: string, email?: string): PasswordProblem[] {
   const text = password.normalize('NFC')

@@ -69,7 +69,7 @@ export class SigningKeys {
     return this.#signer()!
   }
 
-  /** The public key as PEM; undefined for a key that is not ours, or has been retired. */
+  /** The public key as PEM; undefined for an unknown or a retired key. */
   async find (kid: string): Promise<string | undefined> {
     await this.#ensureFresh(this.#known.has(kid) ? REREAD_MS : UNKNOWN_REREAD_MS)
     const key = this.#known.get(kid)

@@ -5,7 +5,7 @@ import { checkLimit, SOURCE_MAX } from '../pdf-limits.ts'
 import { restrict } from './filters.ts'
 import type { Language } from './formats.ts'
 
-/** Liquid's error messages and ours. `$1` is the first group of the pattern. */
+/** Liquid's error messages, each with a code and an Italian text. `$1` is the first group of the pattern. */
 const MESSAGES: [pattern: RegExp, code: Problem, text: string][] = [
   [/^undefined filter: ([^\s,]+)/, 'ISTRUZIONE_SCONOSCIUTA', 'filtro «$1» sconosciuto'],
   [/^tag "?([^"]+)"? not found/, 'ISTRUZIONE_SCONOSCIUTA', 'istruzione «$1» sconosciuta'],
@@ -21,7 +21,7 @@ const MESSAGES: [pattern: RegExp, code: Problem, text: string][] = [
 
 interface TokenError { token?: { getPosition (): number[] }, originalError?: unknown, message: string }
 
-/** Converts an error of Liquid into ours, with an Italian message and the position. */
+/** Converts an error of Liquid into a `TemplateError`, with an Italian message and the position. */
 function templateError (err: unknown): TemplateError {
   const { token, originalError, message } = err as TokenError
   const [riga, colonna] = token?.getPosition() ?? []

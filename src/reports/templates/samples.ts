@@ -16,7 +16,7 @@ const ROWS = Array.from({ length: 12 }, (_, at) => ({
   ]))
 }))
 
-/** Renders a preview: with the given data, else with the template's own example, else with ours. */
+/** Renders a preview: with the given data, else the template's own example, else the built-in sample. */
 export function previewOf (
   { id, template, esempio }: Pick<StoredTemplate, 'id' | 'template' | 'esempio'>,
   data: Record<string, unknown> | undefined,

@@ -1,6 +1,6 @@
 import { firstDayOf, isDay, type Day } from '#src/lib/time.ts'
 
-/** Why a zone date is invalid: it has fillers, has letters, or is not in the calendar. */
+/** The reason why a date of a zone is invalid: it has fillers, has letters, or is not in the calendar. */
 export type DateFault = 'incomplete' | 'unreadable' | 'impossible'
 
 /**

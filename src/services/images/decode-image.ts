@@ -44,7 +44,7 @@ function nameAt (view: DataView, at: number): string {
 
 /* For tasks of `services/workers`: only their threads load the decoding library. */
 
-/** Why an image is rejected. */
+/** The reason why an image is rejected. */
 export type ImageFault = 'format' | 'damaged' | 'large' | 'frames' | 'complex'
 
 export type Opened<Made> = { fault: ImageFault } | { fault: null, made: Made }

@@ -1,6 +1,6 @@
 import { replyCodes } from './smtp-reply-codes.ts'
 
-/** Why a mail was not accepted. */
+/** The reason why the SMTP server did not accept a mail. */
 export interface SmtpFailure {
   /** The SMTP reply code or the error's code. Never the server's text, which names recipients. */
   code: string

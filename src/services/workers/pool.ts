@@ -55,7 +55,7 @@ const EXITED = /^worker exited with code|^Terminating worker thread$/
 
 /**
  * A bounded thread pool. Threads start with the first task and end when idle. Tasks queue here, not in Piscina, so that
- * a task which never started can be told from one that took too long: only the former may be retried.
+ * the pool knows which tasks never started. Only those may be retried.
  */
 export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): WorkerPool {
   const acquireSlot = limitConcurrency(turns)

@@ -208,8 +208,8 @@ t.test('no mail reports guests of a live submission as not sent', async (t) => {
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), part)
   await raiseTimedAlarms(w.context)
   await mailEveningSummary(w.context)
-  const told = w.mails.flatMap(({ text }) => [...text.matchAll(/prenotazione (\d+), (\d+) ospiti da comunicare/g)])
-  t.same(new Set(told.map(([, id, guests]) => `${id} ${guests}`)), new Set([`${part} 2`]))
+  const listed = w.mails.flatMap(({ text }) => [...text.matchAll(/prenotazione (\d+), (\d+) ospiti da comunicare/g)])
+  t.same(new Set(listed.map(([, id, guests]) => `${id} ${guests}`)), new Set([`${part} 2`]))
 })
 
 t.test('a process that starts late raises one alarm for the passed thresholds, and does not repeat it', async (t) => {

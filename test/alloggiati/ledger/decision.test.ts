@@ -277,16 +277,16 @@ async function waitingServer () {
 t.test('a submission that waits for a retry shows its time, and that it can be withdrawn', async (t) => {
   const { server, booking, ricevuta, save, send } = await waitingServer()
   const [{ due } = { due: '' }] = await server.app.sql<{ due: string }[]>`select lease_fino_al::text as due from invii`
-  const told = `si riprova da solo, il ${inRome(new Date(due))}. Fino ad allora un amministratore lo può annullare`
+  const retryText = `si riprova da solo, il ${inRome(new Date(due))}. Fino ad allora un amministratore lo può annullare`
   const refused = async () => {
     const answered = await send()
     t.match(answered, { status: 409, codice: 'INVIO_IN_CORSO', ricevuta, riprova_il: new Date(due).toISOString() })
-    t.ok(answered.error.includes(told), answered.error)
+    t.ok(answered.error.includes(retryText), answered.error)
     const missing = await server.call('POST', `/api/v1/prenotazioni/${booking}/invio`, { solo_mancanti: true })
-    t.ok(missing.json().error.includes(told), 'with solo_mancanti')
+    t.ok(missing.json().error.includes(retryText), 'with solo_mancanti')
     const day = (await server.call('POST', GIORNATA, { prenotazioni: [booking] })).json()
     t.match(day.prenotazioni, [{ ricevute: [ricevuta], errors: [{ campo: 'ospiti' }] }])
-    t.ok(day.prenotazioni[0].errors[0].messaggio.includes(told), 'of the day')
+    t.ok(day.prenotazioni[0].errors[0].messaggio.includes(retryText), 'of the day')
   }
   await refused()
   await save(guestNo(2))

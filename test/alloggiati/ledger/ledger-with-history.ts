@@ -172,7 +172,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
   }
 
   /** The state, the row outcomes, and the observations of the attempts with their sources. */
-  async function stands (id: number) {
+  async function stateOf (id: number) {
     const [submission] = await db.select({ stato: invii.stato, nota: invii.nota }).from(invii).where(eq(invii.id, id))
     const rows = await db.select({ esito: invii_schedine.esito }).from(invii_schedine)
       .where(eq(invii_schedine.invio_id, id)).orderBy(asc(invii_schedine.indice))
@@ -196,7 +196,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
 
   const errors = () =>
     logs.filter(({ level }) => level === 50).map(({ msg, giorno, invio }) => ({ msg, giorno, invio }))
-  return { db, url, clock, context, archive, account, sent, call, acquired, stands, exclusive, errors, logs, mails }
+  return { db, url, clock, context, archive, account, sent, call, acquired, stateOf, exclusive, errors, logs, mails }
 }
 
 export type LedgerWithHistory = Awaited<ReturnType<typeof ledgerWithHistory>>

@@ -16,7 +16,7 @@ import { ledgerOf } from './context.ts'
 
 const HOLD = `${INVII}/sospensione`
 const ACCOUNT = '/api/v1/alloggiati/account'
-const told = ({ logs }: Pick<TestApp, 'logs'>) =>
+const suspensionLogs = ({ logs }: Pick<TestApp, 'logs'>) =>
   logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg)))
 const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
 
@@ -39,9 +39,9 @@ t.test(
     const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
     t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false })
     const unwaited = { prefer: 'respond-async', 'idempotency-key': 'una' }
-    for (const what of ['told at once', 'told again with the same key']) {
-      const told = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), unwaited)
-      t.match(told.json(), { status: 422, codice: 'INVII_SOSPESI' }, what)
+    for (const what of ['first request', 'repeated request with the same key']) {
+      const response = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), unwaited)
+      t.match(response.json(), { status: 422, codice: 'INVII_SOSPESI' }, what)
     }
     const day = await server.call('POST', `${INVII}/giornata`, {}, { prefer: 'respond-async' })
     t.match(day.json(), { status: 422, codice: 'INVII_SOSPESI' })
@@ -100,7 +100,7 @@ t.test('a database restored from an older backup sends nothing until an administ
   t.equal(police.callsOf('Send').length, 2)
 
   const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
-  t.equal(told(restored).length, 1, 'one log line reports it')
+  t.equal(suspensionLogs(restored).length, 1, 'one log line reports it')
   t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
   const again = () => restored.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
   t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'the older database lacks this guest')
@@ -141,7 +141,7 @@ t.test('while the chain head is unreadable nothing is sent, and expired submissi
       for (let n = 0; n < 2; n++) {
         const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(7)]))
         t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })
-        t.equal(told(server).length, 1, 'only the first Send raises the alarm')
+        t.equal(suspensionLogs(server).length, 1, 'only the first Send raises the alarm')
       }
       t.equal(police.callsOf('Send').length, sends)
       t.match(await hold(server), { sospeso: true, chi: 'sistema', motivo: /non si può leggere/ })
@@ -157,7 +157,7 @@ t.test('while the chain head is unreadable nothing is sent, and expired submissi
       await server.app.sql`alter table invii enable trigger user`
       await sweep(await ledgerOf(server, police))
       t.same(await server.app.sql`select from invii where stato = 'preso'`, [], 'the sweep still runs')
-      t.equal(told(server).length, 2, 'one log line for each suspension')
+      t.equal(suspensionLogs(server).length, 2, 'one log line for each suspension')
       const resumed = await admin('POST', HOLD, { sospeso: false, motivo: 'Rimesso a posto' })
       t.equal(resumed.statusCode, kind === 'a directory' ? 503 : 200)
     })
@@ -195,7 +195,7 @@ t.test('a truncated chain found only at the dispatch stops the Send, and raises 
   t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
   t.notOk(police.startedCalls.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
-  t.equal(told({ logs }).length, 1)
+  t.equal(suspensionLogs({ logs }).length, 1)
 })
 
 t.test('no guest is sent twice when an older copy replaces the database of running servers', async (t) => {

@@ -6,7 +6,7 @@ import { connect } from '#src/database/connect.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
 import {
-  type Call, good, guestNo, held, invio, production, productionEnviron, standIn, until
+  type Call, successReply, guestNo, held, invio, production, productionEnviron, standIn, until
 } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { API_KEY, temporaryFolder } from '#test/helper.ts'
@@ -60,8 +60,8 @@ t.test('20 overlapping lists through two processes send every guest at most once
   const responses = await Promise.all(lists.map((guests, n) => post(n, invio(n % 2 ? guests : guests.toReversed()))))
   t.ok(responses.every(({ status }) => status === 200 || status === 409))
   t.same(twice(acquired()), [])
-  const told = responses.flatMap(({ status }, at) => status === 200 ? lists[at]! : [])
-  t.equal(acquired().length, told.length)
+  const confirmed = responses.flatMap(({ status }, at) => status === 200 ? lists[at]! : [])
+  t.equal(acquired().length, confirmed.length)
   t.equal(flights.most, 1)
 })
 
@@ -85,7 +85,7 @@ async function twoServers (t: Test) {
     police.acquire(call.rows)
     sleep(REPLY_MS).then(() => {
       flights.now--
-      response(good(call))(socket, call)
+      response(successReply(call))(socket, call)
     }, t.fail)
   }
   const { url, sql } = await testDatabase(t)

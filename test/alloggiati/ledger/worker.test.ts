@@ -10,7 +10,7 @@ import { emptied } from '#test/alloggiati/emptied.ts'
 import { twice } from '#test/alloggiati/oracle.ts'
 import { family, single } from '#test/alloggiati/rules/samples.ts'
 import { response, respond } from '#test/alloggiati/service/soap/server.ts'
-import { good, guestNo, held, refusalReply, rowsReply, until } from '#test/alloggiati/stand-in.ts'
+import { successReply, guestNo, held, refusalReply, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
 import { build } from '#test/helper.ts'
 import { ledgerBench } from './bench.ts'
@@ -165,7 +165,7 @@ t.test('each step of a worker renews its lease', async (t) => {
       operation
     )
     await expire()
-    release(response(good({ operation, rows: [''] })))
+    release(response(successReply({ operation, rows: [''] })))
   }
   t.equal((await done).stato, 'acquisito')
 })

@@ -1,5 +1,5 @@
 import { response } from '#test/alloggiati/service/soap/server.ts'
-import { good, loginReply, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
+import { successReply, loginReply, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { Misbehaviour } from './table.ts'
 
 export type Attacked = 'GenerateToken' | 'Test' | 'Send'
@@ -40,7 +40,7 @@ export async function misbehave (
   if (before === undefined) return fire()
   police.on[before] = (socket, received) => {
     fire()
-    response(before === 'GenerateToken' ? loginReply(0) : good(received as Call))(socket, received)
+    response(before === 'GenerateToken' ? loginReply(0) : successReply(received as Call))(socket, received)
   }
 }
 
@@ -67,7 +67,7 @@ const FIRE: Readonly<
   }
 }
 
-/** Resets the police to good answers, with a login before every submission. */
+/** Resets the police to successful responses, with a login before every submission. */
 export async function behave (police: StandIn): Promise<void> {
   delete police.connection
   delete police.firstByte

@@ -2,7 +2,7 @@ import { gzipSync } from 'node:zlib'
 import type { State } from '#schemas/submission.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { response, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
-import { good, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'
+import { successReply, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'
 
 /* The misbehaviours of a police service, the rows that it then acquires, and the expected verdicts. */
 
@@ -39,7 +39,7 @@ const close: Behaviour = (socket) => socket.end()
 const nothing: Behaviour = () => {}
 const raw = (text: string | Buffer): Behaviour => (socket) => socket.end(text)
 const all = (rows: number) => Array.from({ length: rows }, () => true)
-const fine = (operation: string, rows: number) => good({ operation, rows: Array.from({ length: rows }, () => '') })
+const fine = (operation: string, rows: number) => successReply({ operation, rows: Array.from({ length: rows }, () => '') })
 const bodyOf =
   (change: (body: string) => string | Buffer, ...headers: string[]) =>
     (operation: string, rows: number): Behaviour =>
@@ -57,7 +57,7 @@ const fault11 = (code: string) =>
   `<faultcode>soap:${code}</faultcode><faultstring>non riuscito</faultstring></soap:Fault></soap:Body></soap:Envelope>`
 const fault = (text: string) => status('500 Internal Server Error', text, XML)
 
-/** The good reply, a character at a time. */
+/** The successful reply, a character at a time. */
 function dripping (pause: number, text: (operation: string, rows: number) => string): Misbehaviour['act'] {
   return (operation, rows) => (socket) => {
     const body = text(operation, rows)
@@ -125,7 +125,7 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
     redirects: status('307 Temporary Redirect', '', 'Location: http://127.0.0.1:9/'),
     'replies HTML with status 200': status('200 OK', page, HTML),
     'replies an empty 200': status('200 OK', '', XML),
-    'replies 200 with a good body and status 500': (operation, rows) => respond('500 Oops', fine(operation, rows), XML),
+    'replies 200 with a successful body and status 500': (operation, rows) => respond('500 Oops', fine(operation, rows), XML),
     'has a fault 1.2 of the server': fault(fault12('Receiver')),
     'has a fault 1.1 of the server': fault(fault11('Server')),
     'has a fault with a status that never reaches the service': status('404 Not Found', fault12('Receiver'), XML),

@@ -57,16 +57,16 @@ async function send (id: number, guests: number): Promise<void> {
 }
 
 async function verified ({ call }: Pick<TestApp, 'call'> = server) {
-  const told = await call('GET', '/api/alloggiati/verifica-ricevute')
-  if (told.statusCode !== 200) throw new Error(told.body)
-  const { mancanti, in_attesa, totale_ricevute } = told.json()
+  const reply = await call('GET', '/api/alloggiati/verifica-ricevute')
+  if (reply.statusCode !== 200) throw new Error(reply.body)
+  const { mancanti, in_attesa, totale_ricevute } = reply.json()
   return { mancanti, in_attesa, totale_ricevute }
 }
 
 /** The state of the sent bookings in the day's list. */
 async function dayState (): Promise<unknown[]> {
-  const told = await server.call('POST', '/api/v1/invii/giornata', { data: sending, prova: true })
-  return told.json().prenotazioni.map(({ stato }: { stato: string }) => stato)
+  const reply = await server.call('POST', '/api/v1/invii/giornata', { data: sending, prova: true })
+  return reply.json().prenotazioni.map(({ stato }: { stato: string }) => stato)
 }
 
 interface Case {
@@ -197,7 +197,7 @@ t.test('a request returns while the service does not reply, and the fetch contin
   const silent = held()
   police.on.Ricevuta = silent.behaviour
   const waiting = { mancanti: [], in_attesa: [{ giorno: sending, motivo: 'ricevuta_chiesta' }] }
-  for (const told of await Promise.all([verified(), verified()])) t.match(told, waiting)
+  for (const result of await Promise.all([verified(), verified()])) t.match(result, waiting)
   t.match(await verified(), waiting, 'a later one does not ask again')
   t.equal(police.callsOf('Ricevuta').length, 1)
   silent.release(PDF)
@@ -211,9 +211,9 @@ t.test('a shutdown aborts the fetch', async (t) => {
   at(1, 9)
   const silent = held()
   police.on.Ricevuta = silent.behaviour
-  const told = verified(other)
+  const result = verified(other)
   await silent.arrived
-  await Promise.all([told.catch(() => {}), other.app.close()])
+  await Promise.all([result.catch(() => {}), other.app.close()])
   t.same(other.logs.filter(({ level }) => Number(level) >= 50), [])
 })
 

@@ -255,12 +255,12 @@ t.test('a kept receipt without totals is parsed again, and then proves its day',
     await w.db.execute(sql.raw(`alter table ${table} enable trigger user`))
   }
   await reconcileDay(w.context, { account: w.account, day: DAY })
-  t.equal((await w.stands(id)).stato, 'acquisito')
+  t.equal((await w.stateOf(id)).stato, 'acquisito')
   await Promise.all([w.archive.readAgain(), w.archive.readAgain()])
   t.match(await keptOf(w), [{ schedine: 2, notti: 6 }])
   t.equal((await fetches(w)).length, 2, 'it is parsed once, with the time of the copy')
   await reconcileDay(w.context, { account: w.account, day: DAY })
-  t.equal((await w.stands(id)).stato, 'ricevuto')
+  t.equal((await w.stateOf(id)).stato, 'ricevuto')
 })
 
 const PATH = '/api/alloggiati/verifica-ricevute'

@@ -11,7 +11,7 @@ import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrat
 import { check, member } from '#test/alloggiati/rules/samples.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
 import { rowsOf } from '#test/alloggiati/service/soap/xml.ts'
-import { good, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
+import { successReply, guestNo, held, invio, production, rowsReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 
@@ -235,7 +235,7 @@ t.test('a day without an outcome in time continues, and the same key returns the
   t.match(done.prenotazioni, [{ prenotazione_id: id, stato: 'in_corso', ricevute: [/^AW-/] }, { stato: 'incompleta' }])
   t.match(states(await ask()), { [id]: 'in_corso' })
   await reply.arrived
-  reply.release(response(good({ operation: 'Send', rows: [''] })))
+  reply.release(response(successReply({ operation: 'Send', rows: [''] })))
   await until(async () => (await server.app.sql`select from invii where stato = 'acquisito'`).length === 1)
   const { ricevute } = done.prenotazioni[0]!
   const acquired = { prenotazione_id: id, stato: 'acquisita', ricevute, schedine: [{ ospite: 0, esito: 'acquisita' }] }

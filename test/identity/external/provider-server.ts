@@ -6,7 +6,7 @@ import { build, type TestApp } from '#test/helper.ts'
 import { freePort } from '#test/free-port.ts'
 
 /**
- * A server of ours with its embedded provider, on its own database and port. It runs in this process, because another
+ * A Locanda server with its embedded provider, on its own database and port. It runs in this process, because another
  * process would have to load everything again. The server that uses it knows only its URL.
  */
 export interface Provider {

@@ -100,7 +100,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     PUBLIC_URL: url, RATE_LIMIT_LOGIN_MAX: '1000', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
   })
   const { app, token } = server
-  const told = async () => {
+  const nextMail = async () => {
     const { envelope, subject, text } = await smtp.next()
     return [envelope.to.join(), subject, text.split(/\r?\n\r?\n/)[0]]
   }
@@ -125,7 +125,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     const made = await call('auth.registerPasskey()')
     t.equal(made.error, null)
     const passkeyId = String(made.data!.id)
-    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_added.slice(0, 2)], 'the user gets a mail')
+    t.same(await nextMail(), ['anna@example.org', ...fr.notices.passkey_added.slice(0, 2)], 'the user gets a mail')
     const again = await call('auth.registerPasskey()')
     t.ok(again.error, 'the same device needs no second passkey')
     const renamed = await call(`auth.passkey.update({ passkeyId: '${passkeyId}', friendlyName: 'Portatile' })`)
@@ -184,7 +184,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     const path = `/auth/v1/admin/users/${row!.user_id}/passkeys/${row!.id}`
     t.equal((await callAs(app, service, 'DELETE', path)).statusCode, 204)
     t.equal((await callAs(app, service, 'DELETE', path)).statusCode, 404)
-    t.same(await told(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'only once, by any user')
+    t.same(await nextMail(), ['anna@example.org', ...fr.notices.passkey_removed.slice(0, 2)], 'only once, by any user')
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
 

@@ -252,9 +252,9 @@ t.test('guesses from many client IPs lock the owner out neither at home nor of t
   const [{ seconds }] = await app.sql<[{ seconds: number }]>`
     select extract(epoch from max(ends_at) - now())::int as seconds from counters where name = 'second-factor/account'`
   t.ok(seconds > 80_000)
-  const told = await smtp.next()
-  t.match(told, { subject: 'Codici sbagliati per il tuo account', envelope: { to: [person.email] } })
-  t.notMatch(told.text, /192\.0\.2/)
+  const notice = await smtp.next()
+  t.match(notice, { subject: 'Codici sbagliati per il tuo account', envelope: { to: [person.email] } })
+  t.notMatch(notice.text, /192\.0\.2/)
   t.equal(smtp.mails.length, 3, 'once')
 
   t.equal(await attempt('127.0.0.1', codeOf(secret), (await tokensOf(client)).access), 200, 'the owner, at home')

@@ -80,9 +80,13 @@ export async function callers (test: TestApp): Promise<Caller[]> {
       headers: { 'x-access-token': ada.token, cookie: `sb-access-token=${ada.token}` },
       mayCall: nobody
     },
-    { name: 'a good key beside a bad token', headers: { ...bearer('a.b.c'), 'x-api-key': API_KEY }, mayCall: nobody },
     {
-      name: 'a good token beside a bad key',
+      name: 'a valid key beside an invalid token',
+      headers: { ...bearer('a.b.c'), 'x-api-key': API_KEY },
+      mayCall: nobody
+    },
+    {
+      name: 'a valid token beside an invalid key',
       headers: { ...bearer(ada.token), 'x-api-key': 'sbagliata' },
       mayCall: nobody
     },

@@ -131,17 +131,17 @@ t.test('a verified address signs in to the confirmed account that has it', async
 
 t.test('an unverified address signs in to no account, and the answer does not reveal whether one exists', async (t) => {
   const { db, signIn, account } = await prepare(t)
-  const tell = async (email: string) =>
+  const signInProblem = async (email: string) =>
     await signIn(newcomer({ email, emailVerified: false })).then(
       () => undefined,
       ({ message, code }: OAuthError) => ({ message, code })
     )
   await account()
   await account({ email: 'bruno@example.org', confirmed: false })
-  const told = await tell('nessuno@example.org')
-  t.equal(told?.code, 'provider_email_needs_verification')
-  t.strictSame(await tell(EMAIL), told)
-  t.strictSame(await tell('bruno@example.org'), told)
+  const problem = await signInProblem('nessuno@example.org')
+  t.equal(problem?.code, 'provider_email_needs_verification')
+  t.strictSame(await signInProblem(EMAIL), problem)
+  t.strictSame(await signInProblem('bruno@example.org'), problem)
   t.equal(await db.$count(identities), 2)
 })
 
@@ -424,7 +424,7 @@ t.test('a token with another key, client, time or nonce is refused', async (t) =
     ['of another issuer', { id_token: await idToken({ iss: 'https://evil.example' }) }, 'Bad ID token'],
     ['for another client', { id_token: await idToken({ aud: 'altra' }) }, 'Unacceptable audience in id_token'],
     ['expired', { id_token: await idToken({ iat: NOW - 7200, exp: NOW - 3600 }) }, 'Bad ID token'],
-    ['not yet good', { id_token: await idToken({ nbf: NOW + 3600 }) }, 'Bad ID token'],
+    ['not yet valid', { id_token: await idToken({ nbf: NOW + 3600 }) }, 'Bad ID token'],
     ['without an end', { id_token: await idToken({ exp: undefined }) }, 'Bad ID token'],
     ['without a person', { id_token: await idToken({ sub: undefined }) }, 'Bad ID token'],
     ['with another nonce', { id_token: await idToken({ nonce: hashed }), nonce: 'due' }, 'Nonces mismatch'],

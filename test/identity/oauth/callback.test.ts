@@ -51,13 +51,13 @@ async function crookedSetting (t: Test): Promise<Crooked> {
 
 /** The error in a landing URL, which must be the same in the query and in the fragment. */
 function problemAt (t: Test, url: URL): Record<string, string> {
-  const told = Object.fromEntries(['error', 'error_code', 'error_description'].flatMap((name) => {
+  const problem = Object.fromEntries(['error', 'error_code', 'error_description'].flatMap((name) => {
     const value = url.searchParams.get(name)
     return value === null ? [] : [[name, value]]
   }))
-  t.strictSame(Object.fromEntries(fragment(url)), { ...told, sb: '' }, 'the same in fragment and query')
+  t.strictSame(Object.fromEntries(fragment(url)), { ...problem, sb: '' }, 'the same in fragment and query')
   t.notOk(url.searchParams.has('code'))
-  return told
+  return problem
 }
 
 const UNUSABLE = {
@@ -291,13 +291,13 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
     'a redirect': (_request, response) => { response.writeHead(307, { location: `${crooked.issuer}/altrove` }).end() },
     'a 404': (_request, response) => { response.writeHead(404).end() }
   }
-  const told = (replies: typeof broken, problem: Record<string, string>) => (
+  const repliesWith = (replies: typeof broken, problem: Record<string, string>) => (
     Object.entries(replies).map(([name, reply]) => [name, reply, problem] as const))
-  const all = [...told(broken, UNREACHABLE), ...told(useless, UNUSABLE)]
+  const all = [...repliesWith(broken, UNREACHABLE), ...repliesWith(useless, UNUSABLE)]
 
   t.test('metadata that cannot be fetched are an error redirect', async (t) => {
     const session = await token({ name: 'piero' })
-    for (const [name, reply, told] of all) {
+    for (const [name, reply, problem] of all) {
       crooked.replies = { '/.well-known/openid-configuration': reply }
       const response = await fetch(
         `${base}/auth/v1/authorize?provider=torto&redirect_to=${encodeURIComponent(LANDING)}`,
@@ -306,13 +306,13 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
       t.equal(response.status, 302, name)
       const url = new URL(response.headers.get('location')!)
       t.equal(url.origin + url.pathname, 'https://app.example/arrivo')
-      t.strictSame(problemAt(t, url), told)
+      t.strictSame(problemAt(t, url), problem)
       const headers = { authorization: `Bearer ${session}` }
       const linking = await fetch(`${base}/auth/v1/user/identities/authorize?provider=torto&skip_http_redirect=true`, {
         headers
       })
       t.equal(linking.status, 503)
-      t.match(await linking.json(), { error_code: 'unexpected_failure', msg: told.error_description })
+      t.match(await linking.json(), { error_code: 'unexpected_failure', msg: problem.error_description })
     }
     t.equal(await app.db.$count(flow_states), 0, 'no flow was started')
     t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')
@@ -339,11 +339,11 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
     // The keys are first: once fetched they are cached.
     for (const path of ['/jwks', '/token', '/userinfo']) {
       crooked.claims = path === '/userinfo' ? { email: undefined } : {}
-      for (const [name, reply, told] of all) {
+      for (const [name, reply, problem] of all) {
         crooked.replies = {}
         const state = (await depart()).get('state')!
         crooked.replies = { [path]: reply }
-        t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), told, `${path}: ${name}`)
+        t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), problem, `${path}: ${name}`)
       }
     }
     t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')

@@ -191,8 +191,8 @@ t.test('when the audit log cannot be written, no account is created or linked', 
   await anew(open)
   provider.person = ANNA
   await app.sql`alter table audit_log rename to audit_log_altrove`
-  const told = fragment((await visit(WAY)).url)
-  t.match(Object.fromEntries(told), { error: 'server_error', error_code: 'unexpected_failure' })
+  const problem = fragment((await visit(WAY)).url)
+  t.match(Object.fromEntries(problem), { error: 'server_error', error_code: 'unexpected_failure' })
   t.equal(await app.db.$count(users), 0)
   t.ok(logs.some(({ msg, level }) => msg === 'request failed' && level === 50))
   await app.sql`alter table audit_log_altrove rename to audit_log`
@@ -411,21 +411,21 @@ t.test('GitHub: the person and their primary, verified address are read from its
 t.test('GitHub: without a verified primary address no account is created', async (t) => {
   const { visit } = open
   await anew(open)
-  const told = async () => Object.fromEntries(fragment((await visit(GITHUB_WAY)).url))
+  const problem = async () => Object.fromEntries(fragment((await visit(GITHUB_WAY)).url))
   github.emails = [
     { email: 'rosa@example.org', primary: true, verified: false },
     { email: 'b@example.org', primary: false, verified: true }
   ]
-  t.match(await told(), { error: 'access_denied', error_code: 'provider_email_needs_verification' })
+  t.match(await problem(), { error: 'access_denied', error_code: 'provider_email_needs_verification' })
   for (const emails of [[], undefined, [{ email: 'b@example.org', primary: false, verified: true }], [{}]]) {
     github.emails = emails
-    t.match(await told(),
+    t.match(await problem(),
       { error: 'server_error', error_description: 'Error getting user email from external provider' })
   }
   github.emails = [{ email: 'rosa@example.org', primary: true, verified: true }]
   for (const user of [{}, { id: '583231' }, { id: null, login: 'rosa' }]) {
     github.user = user
-    t.match(await told(), { error: 'server_error', error_description: 'Unable to exchange external code' })
+    t.match(await problem(), { error: 'server_error', error_description: 'Unable to exchange external code' })
   }
 })
 

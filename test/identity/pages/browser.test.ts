@@ -95,7 +95,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
       pressed.click()
       pressed.click()
       return sent
-    })()`), 1, 'a double click sends the form once: the code is good for one time')
+    })()`), 1, 'a double click sends the form once: the code can be used once')
     await open(`${url}/auth/verifica`)
     await forgetCodes(app)
     await write('#code-0', codeOf(secret))

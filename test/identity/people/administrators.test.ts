@@ -161,10 +161,10 @@ t.test('one of several servers that start together creates the administrator, an
   const { config: read } = await installation()
   const config = read()
   const made = await Promise.all([app, other, app, other].map((each) => firstAdministrator(each, config)))
-  const told = made.filter((account) => account !== undefined)
-  t.equal(told.length, 1)
+  const printed = made.filter((account) => account !== undefined)
+  t.equal(printed.length, 1)
   t.same(await people(app), [{ email: 'admin@locanda.local', role: 'admin' }])
-  t.match(await enter(other, told[0]!.email, told[0]!.password), { status: 200, admin: true })
+  t.match(await enter(other, printed[0]!.email, printed[0]!.password), { status: 200, admin: true })
   t.equal((await acts(app)).filter(({ action }) => action === 'utente_creato').length, 1)
 })
 

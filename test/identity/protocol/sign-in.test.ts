@@ -112,7 +112,7 @@ t.test('refreshSession continues the same session with new tokens', async (t) =>
   t.same(JSON.parse(asked!.sent), { refresh_token: before.refresh })
   t.equal((await client.auth.getUser()).error, null)
   t.equal((await open().auth.getUser(before.access)).error, null,
-    'the access token before it is good until it runs out')
+    'the earlier access token is valid until it expires')
 })
 
 t.test('getClaims verifies with the published keys only, and fetches them once', async (t) => {

@@ -161,7 +161,7 @@ const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, 
     'google-vision', { status: 302, body: '', location: 'http://127.0.0.1:1/' }, 503, 'OCR_NON_DISPONIBILE'
   ],
   'Google’s limit': ['google-vision', google.refusal(429, 'RATE_LIMIT_EXCEEDED'), 503, 'OCR_QUOTA_ESAURITA'],
-  'a quota told for the picture': ['google-vision', google.ofPicture(8), 503, 'OCR_QUOTA_ESAURITA'],
+  'a quota error reported for the picture': ['google-vision', google.ofPicture(8), 503, 'OCR_QUOTA_ESAURITA'],
   'a key that Google does not know': [
     'google-vision', google.refusal(400, 'API_KEY_INVALID'), 502, 'OCR_CREDENZIALI_RIFIUTATE'
   ],

@@ -11,7 +11,7 @@ import { AUDIT, admin, bench, entry } from './samples.ts'
 /* The last row, noted outside the database, because a chain cannot detect the loss of its own tail. */
 
 const LOST = 'the audit log has lost its last rows: see GET /api/v1/audit/verifica'
-const told = ({ logs }: TestApp) => logs.filter(({ level, msg }) => level === 50 && msg === LOST).length
+const lossReports = ({ logs }: TestApp) => logs.filter(({ level, msg }) => level === 50 && msg === LOST).length
 const headOf = ({ dataDir }: Pick<TestApp, 'dataDir'>) => join(dataDir, 'audit-chain.json')
 const notedIn = (server: Pick<TestApp, 'dataDir'>) =>
   existsSync(headOf(server)) ? (JSON.parse(readFileSync(headOf(server), 'utf8')).id as number) : 0
@@ -63,7 +63,7 @@ t.test('verification and the next start detect a truncated tail', async (t) => {
   t.equal(notedIn(server), 6, 'shutdown does not accept the shorter log')
 
   const next = await again(t, server)
-  await until(() => told(next) === 1)
+  await until(() => lossReports(next) === 1)
   t.match(await next.app.audit.verify(), { integro: false, prima_riga_errata: 5 })
   await fill(next, 4)
   t.match(await next.app.audit.verify(), { integro: false, righe: 8, prima_riga_errata: 6 }, 'nor do later entries')
@@ -101,7 +101,7 @@ t.test(
     await fill(first, 4)
     await first.app.close()
     const older = await build(t, { DATA_DIR })
-    await until(() => told(older) === 1)
+    await until(() => lossReports(older) === 1)
     t.match(await older.app.audit.verify(), { integro: false, righe: 0, prima_riga_errata: 1 })
     rmSync(headOf(older))
     t.match(await older.app.audit.verify(), { integro: true, righe: 0, prima_riga_errata: null })

@@ -302,9 +302,9 @@ t.test('a full disk is logged once for all failing jobs, and once when there is 
     const started = await app.jobs.start('prova', async () => {})
     if (typeof started === 'object') await started.ended
   }
-  const told = () => logs.filter(({ level }) => Number(level) >= 40).map(({ msg }) => msg)
+  const warnings = () => logs.filter(({ level }) => Number(level) >= 40).map(({ msg }) => msg)
   for (let time = 1; time <= 3; time++) await run()
-  t.same(told(), [FULL])
+  t.same(warnings(), [FULL])
 
   room = true
   await app.sql`
@@ -313,12 +313,12 @@ t.test('a full disk is logged once for all failing jobs, and once when there is 
     end $$`
   await app.sql`create trigger no_room before update on jobs for each row execute function no_room()`
   for (let time = 1; time <= 3; time++) await run()
-  t.same(told(), [FULL], 'nor is the unrecorded end logged')
+  t.same(warnings(), [FULL], 'nor is the unrecorded end logged')
 
   await app.sql`drop trigger no_room on jobs`
   t.equal((await call('GET', '/health/ready')).statusCode, 200)
   await run()
-  t.same(told(), [FULL, 'the disk has free space again'])
+  t.same(warnings(), [FULL, 'the disk has free space again'])
 })
 
 t.test('while the disk is full, a database that shut down is reported as a full disk', async (t) => {
@@ -369,8 +369,8 @@ t.test('a server makes up a missed run, and the next one does when it is killed 
   await sql`update jobs set lease_until = now() - interval '1 second' where name = 'receipts'`
   const next = await server()
   await until(async () => (await receipts())?.outcome === 'riuscito')
-  const told = next.logs.filter(({ msg }) => msg === 'the process of a job died: the job is repeated')
-  t.match(told, [{ job: 'receipts' }])
+  const warnings = next.logs.filter(({ msg }) => msg === 'the process of a job died: the job is repeated')
+  t.match(warnings, [{ job: 'receipts' }])
   t.ok(police.callsOf('Ricevuta').length > 0)
   t.same(await sql`select from jobs where name = 'receipts' and next_run_at <= now()`, [])
 })

@@ -27,7 +27,7 @@ const INSIST_MS = 60_000
 const PAUSE_MS = 500
 /** Maximum time until the service processes bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000
-/** Maximum lag of the service's clock behind ours. Around midnight the day is uncertain. */
+/** Maximum lag of the service's clock behind the clock of this server. Around midnight the day is uncertain. */
 export const CLOCKS_MS = 2 * 60_000
 /** Maximum time from commit to first byte. A process that was frozen in between must not write any more. */
 const WRITE_WITHIN_MS = 5000

@@ -1,6 +1,6 @@
 import type { FieldError } from '#schemas/common.ts'
 import {
-  type DayState, type GiornataResponse, type GiornataBody, DAY_STATES, DAY_STATE_NAMES, GOOD_DAY_STATES
+  type DayState, type GiornataResponse, type GiornataBody, DAY_STATES, DAY_STATE_NAMES, SUCCESS_DAY_STATES
 } from '#schemas/giornata.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { daysBetween, isDay, type Day } from '#src/lib/time.ts'
@@ -103,7 +103,7 @@ function responseOf (
   const all = countWithNoun(bookings.length, 'prenotazione', 'prenotazioni')
   return {
     success: bookings.every(({ stato }) =>
-      GOOD_DAY_STATES.some((good) => good === stato) && (prova || stato !== 'pronta')),
+      SUCCESS_DAY_STATES.some((success) => success === stato) && (prova || stato !== 'pronta')),
     message: [all, parts.join(', ')].filter((part) => part !== '').join(': '),
     data,
     prova,

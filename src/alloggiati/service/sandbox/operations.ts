@@ -87,13 +87,13 @@ function submission (rowLength: Comparison['rowLength'], acquires: boolean): Wor
     const apartments = new Set((await activeApartments(db, utente)).map(({ id }) => id))
     const giorno = clock.today()
     const responses = checkRows(rows, { rowLength, tables: tables(), today: giorno, apartments })
-    const good = responses.flatMap(({ accepted }) => accepted ?? [])
+    const acceptedRows = responses.flatMap(({ accepted }) => accepted ?? [])
     if (acquires) {
       const common = { utente, giorno, acquisita_il: clock.now().toISOString() }
-      await acquire(db, good.map((row) => ({ ...common, ...row })))
+      await acquire(db, acceptedRows.map((row) => ({ ...common, ...row })))
     }
     const Dettaglio = { EsitoOperazioneServizio: responses.map(({ outcome }) => ({ ...outcome })) }
-    return [DONE, { result: { SchedineValide: good.length, Dettaglio } }]
+    return [DONE, { result: { SchedineValide: acceptedRows.length, Dettaglio } }]
   }
 }
 

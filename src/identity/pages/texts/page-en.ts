@@ -32,7 +32,7 @@ export const en: Texts = {
   appCode: 'Code of the app',
   verify: 'Verify',
   recoveryCode: 'Recovery code',
-  recoveryCodeHint: 'One of the ten codes that you kept. It is good once.',
+  recoveryCodeHint: 'One of the ten codes that you kept. It can be used once.',
   useRecoveryCode: 'Use the recovery code',
   useDevice: 'Use a passkey or a security key',
   noFactorHere: 'Your second factor cannot be used on this page. Ask an administrator for help.',
@@ -58,7 +58,7 @@ export const en: Texts = {
   forgotTitle: 'Forgotten password',
   forgotText: 'Enter your address: we send you a link to choose another password.',
   sendLink: 'Send the link',
-  sent: 'If there is an account with this address, the message is on its way. The link is good for 24 hours.',
+  sent: 'If there is an account with this address, the message is on its way. The link is valid for 24 hours.',
   enterCode: 'Enter the code of the message',
   setPassword: 'Choose a password',
   savePassword: 'Save the password',
@@ -144,9 +144,9 @@ export const en: Texts = {
   linkOver: 'The link or the code is not valid, or has expired. Ask for another one.',
   codeOver:
     'The code is not right, has expired, or too many wrong ones were tried. The link in the same message is still ' +
-    'good until it expires: open that, or ask for another message.',
+    'valid until it expires: open that, or ask for another message.',
   tooManyCodes:
-    'Too many codes were tried for this address. The link in the message is still good: open that. A code can be ' +
+    'Too many codes were tried for this address. The link in the message is still valid: open that. A code can be ' +
     'tried again in {n} min., with a new message.',
   noMail: 'This server sends no e-mail. Ask an administrator for help.',
   passwordLength: 'The password must have from 8 to 128 characters.',

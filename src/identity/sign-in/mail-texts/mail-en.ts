@@ -6,9 +6,9 @@ const OTHERWISE =
 export const en: MailTexts = {
   account: 'Account',
   enterCode: 'Enter this code:',
-  codeEnds: 'The code is good for 24 hours, and once.',
+  codeEnds: 'The code is valid for 24 hours and can be used once.',
   orCode: 'Or enter this code:',
-  linkEnds: 'The link and the code are good for 24 hours, and once.',
+  linkEnds: 'The link and the code are valid for 24 hours and can be used once.',
   mails: {
     signup: {
       subject: 'Confirm your registration at Locanda',
@@ -56,7 +56,7 @@ export const en: MailTexts = {
     factor_removed: ['Second factor removed', 'A second factor was removed from your account at Locanda.', OTHERWISE],
     recovery_codes: [
       'New recovery codes',
-      'New recovery codes were made for your account at Locanda: any earlier ones are no longer good.',
+      'New recovery codes were made for your account at Locanda: any earlier ones are no longer valid.',
       OTHERWISE
     ],
     passkey_added: ['New passkey', 'A passkey was added to your account at Locanda.', OTHERWISE],

@@ -26,8 +26,8 @@ export interface Backend {
   /** Deletes the file and the remains of an interrupted upload. A missing file is no error. */
   delete (id: string): Promise<void>
   /**
-   * Lists the files and interrupted uploads of one of the 256 folders, or of all, unordered. It skips names that are
-   * not ours.
+   * Lists the files and interrupted uploads of one of the 256 folders, or of all, unordered. It skips names that
+   * are not file ids.
    */
   list (folder?: string): AsyncIterable<FileFacts & { id: string }>
   /** False if the source does not exist. */

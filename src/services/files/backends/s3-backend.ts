@@ -163,7 +163,7 @@ function keyOf (id: string): string {
   return `${folderOf(id)}/${id}`
 }
 
-/** Undefined if the key is not ours. */
+/** The file id in an S3 key. Undefined if the key has another form. */
 function idOf (key: string): string | undefined {
   const id = key.slice(key.indexOf('/') + 1)
   return isId(id) && key === keyOf(id) ? id : undefined

@@ -21,7 +21,7 @@ export interface Outcome {
 }
 
 /** A state from which no state at rest is reachable. */
-const STUCK = 'P2: stuck for good'
+const STUCK = 'P2: stuck forever'
 
 /**
  * Visits every state breadth first, so that the first wrong one has a shortest trace. Then it searches backwards from

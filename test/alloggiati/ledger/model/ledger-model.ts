@@ -8,24 +8,24 @@ import { mayBeClaimed, workerSteps } from './worker.ts'
 import { begin, known, ownAttempts, type Law, type Step, type Unit, type World } from './world.ts'
 
 /*
- * The submission ledger as a finite model, explored completely. How to read it:
+ * The submission ledger as a finite state machine. The checker visits every reachable state. The files:
  *
  *   rules.ts         the rules that keep the ledger correct; each can be switched off
- *   world.ts         what a state holds: submissions with their attempts, workers, and the truth at the police
- *   trigger.ts       the only way to change a submission's state: through the table of states.ts, with its evidence
- *   worker.ts        claim, login, test call, commit, write, answer
- *   record.ts        what an outcome does to its submission
+ *   world.ts         a state: submissions with their attempts, workers, and the guests that the police has acquired
+ *   trigger.ts       the database trigger, which allows only the state changes of its table, with their evidence
+ *   worker.ts        the worker: claim, login, test call, commit, write, response
+ *   record.ts        the change of a submission after an outcome
  *   surroundings.ts  network, time, crashes, the sweep
- *   receipts.ts      the equation of a day
- *   midnight.ts      two days that are balanced together
+ *   receipts.ts      the reconciliation of one day with its receipt
+ *   midnight.ts      the reconciliation of two days together
  *   people.ts        the caller, the administrator, others on the account
- *   mutants.ts       each rule off, and the damage
- *   key.ts           which states are the same
- *   checker.ts       the search; knows nothing of ledgers
+ *   mutants.ts       models with one rule switched off, and the invariant that each breaks
+ *   key.ts           the identity of a state: equal keys mean equal states
+ *   checker.ts       the search, which is independent of the ledger
  *
- * A step is a name and a change. Every possible next step is yielded: a frozen process, a lost answer and a good answer
- * are three steps from one state. A submission has two guests. Time has five values (world.ts); within one value,
- * anything may take any time.
+ * A step is a name and a change. `everyStep` yields every possible next step: a frozen process, a lost response and a
+ * successful response are three steps from one state. A submission has two guests. Time has five values (world.ts).
+ * Within one value, any action may take any time.
  *
  * Invariants of every state:
  *   P1  a guest is acquired at most once, plus once for each resend that a person decided when nothing could still

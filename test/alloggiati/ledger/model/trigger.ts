@@ -17,7 +17,7 @@ export function inTable (da: State, a: State): boolean {
 export function go (w: World, u: Unit, a: State, decided = false): void {
   const change = `${u.stato}>${a}`
   const { trigger, made } = w.law
-  if (trigger !== 'absent' && !stands(w, u, change, decided)) {
+  if (trigger !== 'absent' && !isAllowed(w, u, change, decided)) {
     if (trigger === 'asserts') w.fault = `the table refuses ${change}`
     w.refused = true
   }
@@ -25,7 +25,7 @@ export function go (w: World, u: Unit, a: State, decided = false): void {
   u.stato = a
 }
 
-function stands (w: World, u: Unit, change: string, decided: boolean): boolean {
+function isAllowed (w: World, u: Unit, change: string, decided: boolean): boolean {
   if (!ALLOWED.has(change)) return false
   const serve = ALLOWED.get(change)
   return serve === undefined || EVIDENCE[serve](w, u, decided)

@@ -40,7 +40,7 @@ t.test('guests that the reply said were acquired are receipted by the first fetc
   await jobAt(w, '05:59')
   t.equal(await countFetches(w), 0, 'the receipt may be incomplete')
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), { stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1K risposta 2/6'] })
+  t.match(await w.stateOf(id), { stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1K risposta 2/6'] })
   t.same(await unprovenDays(w.db, 'sandbox', { from: DAY, to: DAY }), [])
   await jobAt(w, '08:00', '23:00')
   t.equal(await countFetches(w), 1, 'no further fetch would prove anything')
@@ -61,7 +61,7 @@ t.test('the other days go on when the receipt of one cannot be stored', async (t
       }
     }
   }, '06:00')
-  t.match(await Promise.all(ids.map((id) => w.stands(id))), [{ stato: 'acquisito' }, { stato: 'ricevuto' }])
+  t.match(await Promise.all(ids.map((id) => w.stateOf(id))), [{ stato: 'acquisito' }, { stato: 'ricevuto' }])
   t.equal(w.errors().length, 1)
 })
 
@@ -70,10 +70,10 @@ t.test('guests that the receipt does not count are ready to be sent again after 
   await w.sent({ at: SENT, seen: 'K' })
   const id = await w.sent({ at: SENT, seen: '?', held: 1 })
   await jobAt(w, '06:00', '07:00')
-  t.match(await w.stands(id), { stato: 'sconosciuto' })
+  t.match(await w.stateOf(id), { stato: 'sconosciuto' })
   t.equal(await countFetches(w), 1)
   await jobAt(w, '08:00')
-  t.match(await w.stands(id), {
+  t.match(await w.stateOf(id), {
     stato: 'pronto',
     nota: /prova che non è stato acquisito/,
     rows: 'in_corso in_corso rifiutata',
@@ -94,21 +94,21 @@ t.test('guests that the receipt counts are acquired by it', async (t) => {
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   const part = await w.sent({ at: SENT, seen: '?', taken: 2, held: 1 })
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), {
+  t.match(await w.stateOf(id), {
     stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1? risposta 0/0', '1K ricevuta 2/6']
   })
-  t.match(await w.stands(part), { stato: 'parziale', rows: 'acquisita acquisita rifiutata' })
+  t.match(await w.stateOf(part), { stato: 'parziale', rows: 'acquisita acquisita rifiutata' })
   t.same((await transitions(w, part)).slice(-2), ['sconosciuto', 'parziale'], 'one guest remains to be sent')
-  t.equal((await w.stands(known)).stato, 'ricevuto')
+  t.equal((await w.stateOf(known)).stato, 'ricevuto')
   await jobAt(w, '08:00', '12:00')
-  t.same((await w.stands(id)).outcomes.length, 2, 'and only once')
+  t.same((await w.stateOf(id)).outcomes.length, 2, 'and only once')
 })
 
 t.test('the receipt of an account that is used elsewhere proves no attempt acquired', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), {
+  t.match(await w.stateOf(id), {
     stato: 'da_verificare', nota: /^Suggerimento: acquisito/, rows: 'sconosciuta sconosciuta'
   })
   t.test('neither does the receipt of a day with guests whom a person filed on the portal', async (t) => {
@@ -119,8 +119,8 @@ t.test('the receipt of an account that is used elsewhere proves no attempt acqui
     await file(w, byHand)
     await w.acquired(SENT, 4, 3)
     await jobAt(w, '06:00')
-    t.match(await w.stands(id), { stato: 'da_verificare', nota: /^Suggerimento: acquisito/ })
-    t.match(await w.stands(byHand), { stato: 'depositato_altrove', outcomes: { length: 1 } })
+    t.match(await w.stateOf(id), { stato: 'da_verificare', nota: /^Suggerimento: acquisito/ })
+    t.match(await w.stateOf(byHand), { stato: 'depositato_altrove', outcomes: { length: 1 } })
   })
 })
 
@@ -143,14 +143,14 @@ t.test('around midnight only a reply shows on which receipt an attempt counts', 
   await w.exclusive()
   const replied = await w.sent({ at: late, seen: 'K' })
   await jobAt(w, '06:00')
-  t.equal((await w.stands(replied)).stato, 'ricevuto')
+  t.equal((await w.stateOf(replied)).stato, 'ricevuto')
   const w2 = await ledgerWithHistory(t, late)
   await w2.exclusive()
   const silent = await w2.sent({ at: late, seen: '?', taken: 2 })
   const beside = await w2.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w2, '06:00', '09:00')
-  t.match(await w2.stands(silent), { stato: 'da_verificare', nota: /del 20\/11\/2026 o del 21\/11\/2026/ })
-  t.match(await w2.stands(beside), { stato: 'da_verificare', nota: /un altro invio è a cavallo/ })
+  t.match(await w2.stateOf(silent), { stato: 'da_verificare', nota: /del 20\/11\/2026 o del 21\/11\/2026/ })
+  t.match(await w2.stateOf(beside), { stato: 'da_verificare', nota: /un altro invio è a cavallo/ })
 })
 
 t.test('a guest sent around midnight, and all others of both days, are receipted by both receipts', async (t) => {
@@ -162,11 +162,11 @@ t.test('a guest sent around midnight, and all others of both days, are receipted
   const after = await w.sent({ at: `${NEXT}T17:00:00Z`, seen: 'K', nights: 2 })
   await w.acquired(`${NEXT}T17:00:00Z`, 2, 3)
   await jobAt(w, '06:00')
-  t.equal((await w.stands(between)).stato, 'acquisito', 'the second receipt is missing')
+  t.equal((await w.stateOf(between)).stato, 'acquisito', 'the second receipt is missing')
   t.same(await differing(w), [], 'an open comparison is no discrepancy')
   w.clock.set('2026-11-22T06:00:00+01:00')
   await reconcileDays(w.context, w.archive)
-  for (const id of [before, between, after]) t.equal((await w.stands(id)).stato, 'ricevuto')
+  for (const id of [before, between, after]) t.equal((await w.stateOf(id)).stato, 'ricevuto')
   t.same(await differing(w), [])
   t.same(w.errors(), [])
 })
@@ -178,7 +178,7 @@ t.test('guests sent around midnight who are on neither receipt are alarmed, and 
   await w.sent({ at: `${NEXT}T17:00:00Z`, seen: 'K' })
   w.clock.set('2026-11-22T06:00:00+01:00')
   await reconcileDays(w.context, w.archive)
-  t.equal((await w.stands(late)).stato, 'da_verificare')
+  t.equal((await w.stateOf(late)).stato, 'da_verificare')
   t.match(w.errors(), [{ msg: /fewer schedine than/ }])
   t.same(await differing(w), [{ giorno: NEXT, inviate: 4, in_ricevuta: 2 }])
 })
@@ -191,7 +191,7 @@ t.test('a receipt that counts less than the replies raises one alarm, and a late
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K', taken: 1 })
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), {
+  t.match(await w.stateOf(id), {
     stato: 'da_verificare',
     nota: /\(schedine 1, notti 3\) non corrisponde agli invii noti \(schedine 2, notti 6\)/,
     rows: 'acquisita acquisita'
@@ -205,7 +205,7 @@ t.test('a receipt that counts less than the replies raises one alarm, and a late
     move(tx, id, { da: 'da_verificare', a: 'acquisito', chi: 'admin', perche: 'visto sul portale' })
   )
   await jobAt(w, '09:00', '10:00')
-  t.equal((await w.stands(id)).stato, 'acquisito')
+  t.equal((await w.stateOf(id)).stato, 'acquisito')
   t.equal(w.errors().length, alarms)
 })
 
@@ -214,14 +214,14 @@ t.test('a submission that waits to be sent again is stopped when the receipt cou
   await w.exclusive()
   const id = await resumed(w, 2)
   await jobAt(w, '06:00')
-  t.match(await w.stands(id), { stato: 'ricevuto', rows: 'acquisita acquisita' })
+  t.match(await w.stateOf(id), { stato: 'ricevuto', rows: 'acquisita acquisita' })
   t.test('a submission that was already sent again raises an alarm about a possible duplicate', async (t) => {
     const w = await ledgerWithHistory(t, SENT)
     await w.exclusive()
     const id = await resumed(w, 2)
     await w.call(id, { at: `${NEXT}T04:00:00Z`, seen: 'K' })
     await jobAt(w, '06:00')
-    t.match(await w.stands(id), {
+    t.match(await w.stateOf(id), {
       stato: 'ricevuto',
       outcomes: ['1? risposta 0/0', '2K risposta 2/6', '1K ricevuta 2/6']
     })
@@ -262,7 +262,7 @@ t.test('concurrent processes reconcile a day once', async (t) => {
   await Promise.all(Array.from({ length: 4 }, () => reconcileDay(w.context, { account: w.account, day: DAY })))
   for (const id of ids) {
     const path = await transitions(w, id)
-    t.equal((await w.stands(id)).stato, 'ricevuto')
+    t.equal((await w.stateOf(id)).stato, 'ricevuto')
     t.equal(new Set(path).size, path.length, 'no state occurs twice')
   }
   t.same(w.errors(), [])
@@ -277,8 +277,8 @@ t.test('without credentials, or with another account, stored receipts still prov
     await w.archive.fetchReceipt(DAY)
     w.clock.set(`${NEXT}T13:00:00+01:00`)
     await reconcileDays({ ...w.context, service }, w.archive)
-    t.equal((await w.stands(known)).stato, 'ricevuto')
-    t.match(await w.stands(unknown), { stato: 'da_verificare', nota: /manca/ })
+    t.equal((await w.stateOf(known)).stato, 'ricevuto')
+    t.match(await w.stateOf(unknown), { stato: 'da_verificare', nota: /manca/ })
     t.equal(await countFetches(w), 1, 'no receipt is requested')
   }
 })
@@ -295,8 +295,8 @@ t.test('a day that cannot be reconciled does not hold up the others', async (t) 
   )
   w.clock.set('2026-11-22T08:00:00Z')
   await reconcileDays(w.context, w.archive)
-  t.equal((await w.stands(first)).stato, 'acquisito')
-  t.equal((await w.stands(second)).stato, 'ricevuto')
+  t.equal((await w.stateOf(first)).stato, 'acquisito')
+  t.equal((await w.stateOf(second)).stato, 'ricevuto')
   t.match(w.errors(), [{ msg: 'a day could not be reconciled', giorno: DAY }])
 })
 
@@ -317,7 +317,7 @@ t.test(
     w.clock.set(`${NEXT}T12:00:00+01:00`)
     await reconcileDays(w.context, failing)
     t.same(asked, ['2026-11-19'])
-    t.equal((await w.stands(id)).stato, 'da_verificare')
+    t.equal((await w.stateOf(id)).stato, 'da_verificare')
   }
 )
 

@@ -11,7 +11,7 @@ export const ACCOUNT = { utente: 'RM000001', password: 'prova & "riprova"', wske
 
 export interface Reply { status: number, type: string | null, text: string }
 
-/** A clock that stands still until it is set. */
+/** A clock with a fixed time, which `set` changes. */
 export function clockAt (instant: string): Clock & { set (instant: string): void } {
   let now = new Date(instant)
   return { now: () => now, today: () => dayInRome(now), set: (next) => { now = new Date(next) } }

@@ -37,7 +37,7 @@ export async function failureOf (call: Promise<unknown>): Promise<unknown> {
   return await call.then(() => { throw new Error('the call resolved') }, (error: unknown) => error)
 }
 
-/** The good answer of an operation. */
+/** The response of an operation that succeeds. */
 export function plainResponse (operation: string): string {
   const outcome = '<esito>true</esito><ErroreCod/><ErroreDes/><ErroreDettaglio/>'
   const result =
