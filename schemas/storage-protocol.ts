@@ -183,7 +183,7 @@ export const ObjectInfo = Closed({
 })
 export type ObjectInfo = Static<typeof ObjectInfo>
 
-export const ListV2Answer = Closed({
+export const ListV2Response = Closed({
   hasNext: Type.Boolean(),
   nextCursor: Type.Optional(Type.String()),
   folders: Type.Array(Closed({ key: Type.String(), name: Type.String() })),
@@ -195,7 +195,7 @@ export const ListV2Answer = Closed({
     objects: [{ ...ENTRY, key: NAME }]
   }]
 })
-export type ListV2Answer = Static<typeof ListV2Answer>
+export type ListV2Response = Static<typeof ListV2Response>
 
 const transfer = {
   bucketId: BucketName,

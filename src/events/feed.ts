@@ -69,8 +69,8 @@ async function moveOn (tx: Transaction): Promise<void> {
 
 /**
  * Deletes events older than 30 days, except the last of them, which keeps its cursor valid. Events with a queued
- * delivery stay, and so do all events after them. Events are deleted in order: in a list with gaps the
- * server could not detect that a reader missed one. (The event of a long transaction gets its position late, among newer events.)
+ * delivery stay, and so do all events after them. Events are deleted in order: in a list with gaps the server could not
+ * detect that a reader missed one. (The event of a long transaction gets its position late, among newer events.)
  */
 export async function forgetOldEvents (db: Database): Promise<void> {
   while (await db.transaction(forgetSome) === BATCH);

@@ -1,7 +1,7 @@
 import { and, inArray, sql, type SQL } from 'drizzle-orm'
 import { objects as t } from '#drizzle/tables/storage.ts'
 import type { ListBody, ListV2Body } from '#schemas/storage-listing.ts'
-import type { ListV2Answer, StorageEntry } from '#schemas/storage-protocol.ts'
+import type { ListV2Response, StorageEntry } from '#schemas/storage-protocol.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
 import { couldBegin } from './file-names.ts'
@@ -74,7 +74,7 @@ export async function listFolder (db: Executor, view: View, body: ListBody): Pro
 }
 
 /** Lists names with a prefix, in pages. With a delimiter, names further down are folded into folders. */
-export async function listPrefix (db: Executor, view: View, body: ListV2Body): Promise<ListV2Answer> {
+export async function listPrefix (db: Executor, view: View, body: ListV2Body): Promise<ListV2Response> {
   const { prefix = '', limit = LIST_V2_LIMIT, cursor, with_delimiter: isFolded = false, sortBy = {} } = body
   const { column = 'name', order = 'asc' } = sortBy
   const after = cursor === undefined ? undefined : readCursor(cursor, { column, order })
@@ -101,7 +101,7 @@ export async function listPrefix (db: Executor, view: View, body: ListV2Body): P
   }
 }
 
-function presentPart (entries: readonly Entry[]): Pick<ListV2Answer, 'folders' | 'objects'> {
+function presentPart (entries: readonly Entry[]): Pick<ListV2Response, 'folders' | 'objects'> {
   return {
     folders: entries.flatMap((entry) =>
       'folder' in entry ? [{ key: entry.folder.slice(0, -1), name: entry.folder }] : []),

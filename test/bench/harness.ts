@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks'
 
-/** One measured claim. `ratio` is Locanda's time over the peer's, or an amount with a unit. `bound` describes the claim. */
+/** One measured claim. `ratio` is Locanda's time over the peer's, or an amount with a unit. `bound` is the claim. */
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 
 /** A contestant returns its milliseconds, or nothing to be timed from outside. */

@@ -15,7 +15,7 @@ import { isUuid } from '../uuid.ts'
 const SECRET_BYTES = 20
 const PERIOD_S = 30
 const FORM = { algorithm: 'SHA1', digits: 6, period: PERIOD_S } as const
-/** In time steps: a phone's clock may be off by half a minute, and typing takes time. */
+/** The tolerance in time steps: a phone's clock may be off by half a minute, and typing takes time. */
 const WINDOW = 1
 const LONGEST_LABEL = 100
 

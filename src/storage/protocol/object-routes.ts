@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { BucketParams } from '#schemas/storage-bucket.ts'
 import { ListBody, ListV2Body } from '#schemas/storage-listing.ts'
 import {
-  Copied, CopyBody, Done, EntryList, FileParams, ListV2Answer, MoveBody, Moved, RemoveBody, Removed
+  Copied, CopyBody, Done, EntryList, FileParams, ListV2Response, MoveBody, Moved, RemoveBody, Removed
 } from '#schemas/storage-protocol.ts'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -24,7 +24,7 @@ const listRoute = route({ access: 'auth', scope: 'lettura' }, 'storageList', 'I 
 
 const listPartsRoute = route(
   { access: 'auth', scope: 'lettura' }, 'storageListV2', 'I file il cui nome inizia così, a parti', {
-    params: BucketParams, body: ListV2Body, response: { 200: ListV2Answer }
+    params: BucketParams, body: ListV2Body, response: { 200: ListV2Response }
   }
 )
 

@@ -154,7 +154,7 @@ t.test('recording a reply is retried after a database error, unless a trigger of
     end $$;
     create trigger refuse_outcome before insert on invii_esiti for each row execute function refuse_outcome ()`)
   for (const code of ['53100', 'XX000']) {
-    await t.test(`a ${code} that passes`, async (t) => {
+    await t.test(`a transient ${code}`, async (t) => {
       const { sql, worker, reserve, states } = await ledgerBench(t)
       await refuse(sql, code, 1)
       await carryOut(await worker(), (await reserve([single()])).id, true)
@@ -162,7 +162,7 @@ t.test('recording a reply is retried after a database error, unless a trigger of
     })
   }
   for (const code of ['LC001']) {
-    await t.test(`a ${code}, which never passes`, async (t) => {
+    await t.test(`a permanent ${code}`, async (t) => {
       const { sql, worker, reserve, states } = await ledgerBench(t)
       await refuse(sql, code, 1)
       await carryOut(await worker(), (await reserve([single()])).id, true)

@@ -44,7 +44,7 @@ t.test('a verdict is `acquisito` exactly when every row is true and the counts a
       details.every(({ esito }) => esito)
     return (stato === 'acquisito') === proven
   }), { numRuns: 2000 })
-  t.equal(classifyReply({ ...acknowledged(2) }, 2).stato, 'acquisito', 'and acquisito occurs')
+  t.equal(classifyReply({ ...successful(2) }, 2).stato, 'acquisito', 'and acquisito occurs')
 })
 
 t.test('a verdict has one outcome per row, and a row is `acquisita` only if the service confirmed it', async () => {
@@ -69,7 +69,7 @@ t.test('guests can be sent again only when no row of the reply was acquired', as
 t.test('a refusal of the whole call proves nothing unless it is of a known kind', async (t) => {
   const refusal = (ErroreDes: string) =>
     classifyReply(
-      { ...acknowledged(0), esito: { esito: false, ErroreCod: '9', ErroreDes, ErroreDettaglio: '' }, result: undefined },
+      { ...successful(0), esito: { esito: false, ErroreCod: '9', ErroreDes, ErroreDettaglio: '' }, result: undefined },
       1
     ).stato
   t.equal(refusal('TOKEN_NON_VALIDO'), 'non_inviato')
@@ -129,7 +129,7 @@ t.test('without a login nothing is sent, after every kind of error', async (t) =
   t.equal(classifyLogin(new AlloggiatiCredentialsError('100', 'rifiutate'), 1).causa, 'CREDENZIALI_RIFIUTATE')
 })
 
-function acknowledged (rows: number): SendReply {
+function successful (rows: number): SendReply {
   const esito = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
   return {
     esito,

@@ -39,7 +39,8 @@ const close: Behaviour = (socket) => socket.end()
 const nothing: Behaviour = () => {}
 const raw = (text: string | Buffer): Behaviour => (socket) => socket.end(text)
 const all = (rows: number) => Array.from({ length: rows }, () => true)
-const fine = (operation: string, rows: number) => successReply({ operation, rows: Array.from({ length: rows }, () => '') })
+const fine = (operation: string, rows: number) =>
+  successReply({ operation, rows: Array.from({ length: rows }, () => '') })
 const bodyOf =
   (change: (body: string) => string | Buffer, ...headers: string[]) =>
     (operation: string, rows: number): Behaviour =>
@@ -125,7 +126,7 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
     redirects: status('307 Temporary Redirect', '', 'Location: http://127.0.0.1:9/'),
     'replies HTML with status 200': status('200 OK', page, HTML),
     'replies an empty 200': status('200 OK', '', XML),
-    'replies 200 with a successful body and status 500': (operation, rows) => respond('500 Oops', fine(operation, rows), XML),
+    'replies a successful body with status 500': (operation, rows) => respond('500 Oops', fine(operation, rows), XML),
     'has a fault 1.2 of the server': fault(fault12('Receiver')),
     'has a fault 1.1 of the server': fault(fault11('Server')),
     'has a fault with a status that never reaches the service': status('404 Not Found', fault12('Receiver'), XML),
