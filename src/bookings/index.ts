@@ -9,7 +9,7 @@ export {
 } from './personal-data-report.ts'
 export { default as bookings } from './routes.ts'
 export {
-  bookingExists, bookingsWithCodeOf, countByCountry, countDay, lockBooking, lockBookingsForShare, nightsOf,
+  bookingExists, bookingsWithCodeOf, countByCountry, countDay, lockBooking, lockForShare, nightsOf,
   requirePlace, savedGuests, staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay,
   type DayCounts, type GuestPlace, type LockedBooking, type StayWithGuests, type WelcomedStay
 } from './stays.ts'

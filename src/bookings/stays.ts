@@ -123,9 +123,7 @@ export interface LockedBooking extends Stay { stato: BookingState, numero_ospiti
  * Locks bookings against changes and deletion until the transaction ends. Unknown ids are ignored.
  * @returns those that exist, by id
  */
-export async function lockBookingsForShare (
-  tx: Transaction, ids: readonly number[]
-): Promise<Map<number, LockedBooking>> {
+export async function lockForShare (tx: Transaction, ids: readonly number[]): Promise<Map<number, LockedBooking>> {
   if (ids.length === 0) return new Map()
   const { id, stato, check_in, check_out, numero_ospiti, versione } = t
   const locked = await tx.select({ id, stato, check_in, check_out, numero_ospiti, versione }).from(t)

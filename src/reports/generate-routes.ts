@@ -77,7 +77,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
     // A repeated request is answered from the record, but not for a PDF that was deleted since.
     request.isUndecided = true
-    if (request.startedWork !== null) return pdfResponse(config.PUBLIC_URL, await earlierPdf(app, request, reply))
+    if (request.startedWork !== null) return pdfResponse(config.PUBLIC_URL, await findPdf(app, request, reply))
     const { body } = request
     const utente = await ownerOf(app, request, body.user_id)
     const pdf = await makeFor(app, reply, await jobOf(request))
@@ -191,7 +191,7 @@ async function respondToRepeatedReport (
   app: App, config: Config, request: FastifyRequest, reply: FastifyReply, wantsJson: boolean
 ): Promise<unknown> {
   request.isUndecided = true
-  const record = await earlierPdf(app, request, reply)
+  const record = await findPdf(app, request, reply)
   const object = await app.files.find(app.db, record.bucket, record.oggetto)
   if (!object) throw new ChiaveEseguita()
   if (wantsJson) return pdfResponse(config.PUBLIC_URL, record)
@@ -200,9 +200,7 @@ async function respondToRepeatedReport (
 }
 
 /** The record of an earlier request with the same key. */
-async function earlierPdf (
-  { db, pdf }: App, { startedWork }: FastifyRequest, reply: FastifyReply
-): Promise<GeneratedPdf> {
+async function findPdf ({ db, pdf }: App, { startedWork }: FastifyRequest, reply: FastifyReply): Promise<GeneratedPdf> {
   const record = await pdf.find(db, startedWork![0]!)
   if (!record) throw new ChiaveEseguita()
   reply.header('idempotency-replayed', 'true')

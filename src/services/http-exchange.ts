@@ -16,10 +16,7 @@ export interface ExchangeRequest {
 /** A response of any status. Redirects are not followed, because they would send data to another server. */
 export interface Exchanged { status: number, headers: Headers, bytes: Buffer }
 
-/**
- * The reason why a response is missing or incomplete. After `refused` the service did nothing. After the others that is
- * unknown.
- */
+/** The reason why a response is missing or incomplete. Only after `refused` the service certainly did nothing. */
 type ExchangeFault = 'refused' | 'unreachable' | 'too-late' | 'too-large'
 
 export class ExchangeError extends Error {

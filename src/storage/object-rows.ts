@@ -1,6 +1,6 @@
 import { and, asc, eq, inArray, sql, type SQL } from 'drizzle-orm'
 import { objects as t } from '#drizzle/tables/storage.ts'
-import { lockBookingsForShare } from '#src/bookings/index.ts'
+import { lockForShare } from '#src/bookings/index.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 
@@ -26,7 +26,7 @@ export async function discardByName (
   tx: Transaction, files: FileService, bucket: string, names: readonly string[]
 ): Promise<StoredFile[]> {
   // Serializes uploads, deletions and purges of one booking.
-  if (bucket === 'documents') await lockBookingsForShare(tx, bookingsOf(names))
+  if (bucket === 'documents') await lockForShare(tx, bookingsOf(names))
   const found = await tx.select().from(t)
     .where(and(eq(t.bucket, bucket), inArray(t.name, [...names]))).orderBy(asc(t.id)).for('update')
   await files.discard(tx, found)

@@ -4,7 +4,7 @@ import {
   invii, invii_esiti as observations, invii_schedine as schedine, invii_tentativi as made
 } from '#drizzle/tables/ledger.ts'
 import type { FieldError } from '#schemas/common.ts'
-import { lockBookingsForShare } from '#src/bookings/index.ts'
+import { lockForShare } from '#src/bookings/index.ts'
 import type { DecisionBody, CorrectionBody } from '#schemas/decisions.ts'
 import {
   isDecidable, UNRESOLVED_ROW_OUTCOMES, type DecisionName, type RowOutcome, type State
@@ -97,7 +97,7 @@ export async function decide (
 async function hasCancelledBooking (tx: Transaction, id: number): Promise<boolean> {
   const rows = await tx.selectDistinct({ booking: schedine.prenotazione_id }).from(schedine)
     .where(eq(schedine.invio_id, id))
-  const kept = await lockBookingsForShare(tx, rows.flatMap(({ booking }) => booking ?? []))
+  const kept = await lockForShare(tx, rows.flatMap(({ booking }) => booking ?? []))
   return [...kept.values()].some(({ stato }) => stato !== 'confermata')
 }
 

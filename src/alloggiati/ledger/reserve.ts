@@ -1,7 +1,7 @@
 import { sql } from 'drizzle-orm'
 import { invii_conferme as confirmations } from '#drizzle/tables/decisions.ts'
 import { invii, invii_numerazione, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
-import { lockBookingsForShare, PrenotazioneNonTrovata, savedGuests, type LockedBooking } from '#src/bookings/index.ts'
+import { lockForShare, PrenotazioneNonTrovata, savedGuests, type LockedBooking } from '#src/bookings/index.ts'
 import type { AuditEntry } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { filingDeadline } from '../deadlines.ts'
@@ -67,7 +67,7 @@ async function reserveIn (tx: Transaction, registry: Registry, submission: Submi
   for (const hook of beforeReady) await hook(tx)
   const bookings = bookingsOf(submission)
   const ids = [...new Set(bookings.flatMap((id) => id ?? []))]
-  const places = await lockBookingsForShare(tx, ids)
+  const places = await lockForShare(tx, ids)
   refuseChanged(submission, places)
   // A booking was deleted meanwhile: its guests must not be sent.
   if (places.size < ids.length) throw new PrenotazioneNonTrovata()

@@ -56,7 +56,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const OUTPUT_BYTES = 32
 
-/** The maximum cost of an imported hash: about twenty times the cost of a new hash. It is paid at every sign-in attempt. */
+/** The maximum cost of an imported hash: twenty times that of a new hash. It is paid at every sign-in attempt. */
 const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
 const LONGEST_HASH = 300
 /** 80 bits: a shorter output could match by chance. */

@@ -152,9 +152,7 @@ export async function respondToRepeatedDay (
 const NOT_SENT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
 
 /** The bookings of the submissions of one day with the outcomes of their guests, and the day. */
-async function readStarted (
-  db: Executor, startedWork: readonly string[]
-): Promise<{ data: Day, bookings: DayBooking[] }> {
+async function readStarted (db: Executor, started: readonly string[]): Promise<{ data: Day, bookings: DayBooking[] }> {
   const { indice, esito, prenotazione_id, codice_errore, messaggio_soap, dettaglio } = schedine
   const { ricevuta, stato, data_arrivo } = invii
   const rows = await db
@@ -163,7 +161,7 @@ async function readStarted (
     })
     .from(schedine)
     .innerJoin(invii, eq(invii.id, schedine.invio_id))
-    .where(inArray(ricevuta, [...startedWork]))
+    .where(inArray(ricevuta, [...started]))
     .orderBy(asc(invii.id), asc(indice))
   const byBooking = Map.groupBy(rows, (row) => row.prenotazione_id!)
   const ids = [...byBooking.keys()]

@@ -25,7 +25,6 @@ interface Elements { [name: string]: Value | readonly Value[] | undefined }
 /** The texts of a request by element name, and the rows of its list. All may be missing. */
 interface Request { texts: Readonly<Record<string, string | undefined>>, rows: readonly string[] }
 
-/** The outcome of an operation, and the other elements of its response. */
 type Outcome = [result: EsitoOperazioneServizio, outputs?: Elements]
 type Work = (request: Request, service: Service, utente: string) => Promise<Outcome>
 
