@@ -27,6 +27,8 @@ interface CountedStay extends Stay {
   /** The submission whose receipt is awaited first. */
   awaited: SentRow | undefined
   undeclared: Undeclared | undefined
+  /** The guests of the first night that is declared, but on no receipt, after all guests are received. */
+  renewed: Undeclared | undefined
   /** The first arrival with a guest in no live submission. */
   unsent: Arrivals | undefined
 }
@@ -34,15 +36,25 @@ interface CountedStay extends Stay {
 function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay {
   const arrivals = arrivalsOf(compared).filter(({ day }) => day <= today)
   const sum = (of: (each: Arrivals) => number) => arrivals.reduce((total, each) => total + of(each), 0)
+  const [arrived, received] = [sum(({ guests }) => guests), sum(({ count }) => count(isReceived))]
+  const nights = { from: stay.check_in, to: today }
+  const undeclared = firstUndeclared(compared, nights)
   return {
     ...stay,
-    arrived: sum(({ guests }) => guests),
-    received: sum(({ count }) => count(isReceived)),
+    arrived,
+    received,
     sent: sum(({ count }) => count(isLive)),
     awaited: firstAwaited(compared.rows),
-    undeclared: firstUndeclared(compared, { from: stay.check_in, to: today }),
+    undeclared,
+    renewed: received < arrived ? undefined : without(firstUndeclared(compared, nights, isReceived), undeclared),
     unsent: arrivals.find(({ guests, count }) => count(isLive) < guests)
   }
+}
+
+/** The guests of the first night, less those of the other night if it is the same. */
+function without (first: Undeclared | undefined, other: Undeclared | undefined): Undeclared | undefined {
+  if (first === undefined || first.night !== other?.night) return first
+  return first.guests > other.guests ? { ...first, guests: first.guests - other.guests } : undefined
 }
 
 /** A comparison, and the reason why the receipt of an account's day is not stored. */
@@ -88,14 +100,17 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
     const batch = await readBatch(comparison, { from: da, to: until }, after)
     const counted = await look(batch.uncovered, (stay, compared) => countStay(stay, compared, today))
-    const missing = counted.filter(({ received, arrived }) => received < arrived)
     for (const stay of counted) if (stay.undeclared) prolonged.push(JSON.stringify(presentNight(stay, stay.undeclared)))
     bookings += batch.bookings
-    covered += batch.bookings - missing.length
+    covered += batch.bookings - counted.filter(({ received, arrived }) => received < arrived).length
     const deadlines = new Map<string, string>()
-    const lines = missing.flatMap((stay) => {
-      const { arrived: guests, received, awaited } = stay
+    const lines = counted.flatMap((stay) => {
+      const { arrived: guests, received, awaited, renewed } = stay
       const sent = Math.min(stay.sent, guests)
+      if (renewed && awaited) {
+        const { dal: _, ...line } = presentNight(stay, renewed)
+        waiting.push(JSON.stringify({ ...line, ...whyAwaited(comparison, awaited) }))
+      }
       if (sent > received) {
         waiting.push(JSON.stringify({
           ...present(stay, sent - received, deadlines), ...awaited && whyAwaited(comparison, awaited)

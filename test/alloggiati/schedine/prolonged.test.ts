@@ -144,6 +144,27 @@ t.test('undeclared nights that have begun are due, and dal names exactly the fir
   }
 })
 
+t.test('a prolonged stay that was sent waits for the receipt of its own day', async (t) => {
+  const { id, send, put, server: { call } } = await desk([guestNo(1), guestNo(2)], {})
+  const verified = async () => (await call('GET', '/api/alloggiati/verifica-ricevute')).json<CrossCheckAnswer>()
+  await send()
+  await put({ check_out: on(4) })
+  at(on(1))
+  t.match(await verified(), { in_attesa: [], proroghe: [{ dal: on(1), ospiti_mancanti: 2 }] })
+  await send({ dal: on(1) })
+  const line = {
+    prenotazione_id: id,
+    check_in: first,
+    ospiti_mancanti: 2,
+    giorno: on(1),
+    motivo: 'non_ancora_emessa',
+    scadenza: filingDeadline(on(1), 3).toISOString()
+  }
+  t.match(await verified(), { mancanti: [], in_attesa: [line], proroghe: [], totale_ricevute: 1 })
+  at(on(2))
+  t.match(await verified(), { mancanti: [], in_attesa: [], proroghe: [], totale_ricevute: 1 })
+})
+
 t.test('the list of the day sends arrivals and prolonged stays together', async (t) => {
   const { id, send, put, day, lines } = await desk([days(1, null), days(2, null)], {})
   await send()
