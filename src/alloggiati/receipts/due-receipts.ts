@@ -34,8 +34,7 @@ export type DueReceipts = ReturnType<typeof dueReceipts>
  */
 export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day: Day) => Promise<unknown>) {
   const failures = new Map<Day, Failure>()
-  const requested = new Set<Day>()
-  let currentRun: { done: Promise<void>, since: number } | undefined
+  let currentRun: { due: Promise<Day[]>, done: Promise<void>, since: number } | undefined
 
   async function findDue (account: string): Promise<Day[]> {
     const [now, today] = [clock.now(), clock.today()]
@@ -70,9 +69,8 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
   }
 
   /** @throws the first failure, after the other fetches; after refused credentials it makes no further fetch */
-  async function run (account: string): Promise<void> {
-    const days = await findDue(account)
-    for (const day of days) requested.add(day)
+  async function run (due: Promise<Day[]>): Promise<void> {
+    const days = await due
     const errors: unknown[] = []
     let failuresInARow = 0
     for (const [at, day] of days.entries()) {
@@ -98,11 +96,11 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
   async function fetchDue (): Promise<void> {
     if (service === null) return
     if (currentRun === undefined) {
-      const done = run(service.account).finally(() => {
-        requested.clear()
+      const due = findDue(service.account)
+      const done = run(due).finally(() => {
         currentRun = undefined
       })
-      currentRun = { done, since: performance.now() }
+      currentRun = { due, done, since: performance.now() }
     }
     await currentRun.done
   }
@@ -110,18 +108,25 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
   return {
     recordingFailure,
     fetchDue,
-    /** Fetches the due receipts, but waits 3 seconds at most, counted from the start of the run. */
-    async fetchDueWithTimeout (): Promise<void> {
-      const done = fetchDue()
-      const { promise, resolve } = Promise.withResolvers<void>()
-      const timer = setTimeout(resolve, Math.max(0, (currentRun?.since ?? 0) + WAIT_MS - performance.now()))
-      await Promise.race([done, promise]).finally(() => clearTimeout(timer))
+    /**
+     * Fetches the due receipts, but waits 3 seconds at most, counted from the start of the run.
+     * @returns the days of the run if it was still in progress
+     */
+    async fetchDueWithTimeout (): Promise<readonly Day[]> {
+      const done = fetchDue().then(() => [])
+      const { due, since = 0 } = currentRun ?? {}
+      const { promise, resolve } = Promise.withResolvers<readonly Day[] | undefined>()
+      const timer = setTimeout(() => resolve(due), Math.max(0, since + WAIT_MS - performance.now()))
+      return await Promise.race([done, promise]).finally(() => clearTimeout(timer)) ?? []
     },
-    /** Returns why the receipt of a day is not stored. */
-    reasonFor (account: string, day: Day): WaitReason {
+    /**
+     * Returns why the receipt of a day is not stored.
+     * @param requested days for which the caller did not wait any longer
+     */
+    reasonFor (account: string, day: Day, requested: readonly Day[]): WaitReason {
       if (service === null || account !== service.account) return 'credenziali_mancanti'
       if (day < addDays(clock.today(), -RECEIPT_WINDOW_DAYS)) return 'ricevuta_scaduta'
-      return failures.get(day)?.reason ?? (requested.has(day) ? 'ricevuta_chiesta' : 'non_ancora_emessa')
+      return failures.get(day)?.reason ?? (requested.includes(day) ? 'ricevuta_chiesta' : 'non_ancora_emessa')
     },
     /** Allows the fetches that were refused, because the service has accepted the credentials since. */
     retryRefused (): void {

@@ -6,7 +6,7 @@ import { BookingToVerify, CrossCheckResponse, CrossCheckQuery, ProlongedStay, Re
 import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
 import { orderOfDaysErrors } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Clock } from '#src/lib/time.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
 import type { ReceiptArchive } from '../receipts/receipt-archive.ts'
 import { crossCheck } from '../receipts/cross-check.ts'
 
@@ -61,10 +61,12 @@ export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = as
   })
 
   app.get('/api/alloggiati/verifica-ricevute', VERIFICA_RICEVUTE, async (request, reply) => {
-    await archive.fetchDueWithTimeout().catch((err: unknown) => {
+    const requested = await archive.fetchDueWithTimeout().catch((err: unknown) => {
       request.log.warn({ err }, 'due receipts could not be fetched')
+      return []
     })
-    const comparison = { db: app.db, keys, mode, today: clock.today(), reasonFor: archive.reasonFor }
+    const reasonFor = (account: string, day: Day) => archive.reasonFor(account, day, requested)
+    const comparison = { db: app.db, keys, mode, today: clock.today(), reasonFor }
     return reply.sendPieces(crossCheck(comparison, request.query))
   })
 }

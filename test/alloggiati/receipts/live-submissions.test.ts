@@ -1,4 +1,6 @@
 import t from 'tap'
+import { dueReceipts } from '#src/alloggiati/receipts/due-receipts.ts'
+import type { PoliceService } from '#src/alloggiati/service/police-service.ts'
 import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
 import { addDays, instantInRome, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
@@ -7,7 +9,7 @@ import { plainResponse } from '#test/alloggiati/service/soap/calls.ts'
 import { respond, response, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import {
-  guestNo, held, productionEnviron, refusalReply, standIn, until, type StandIn
+  CREDENTIALS, guestNo, held, productionEnviron, refusalReply, standIn, until, type StandIn
 } from '#test/alloggiati/stand-in.ts'
 import { create } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
@@ -203,6 +205,19 @@ t.test('a request returns while the service does not reply, and the fetch contin
   silent.release(PDF)
   await until(async () => (await verified()).totale_ricevute === 1)
   t.equal(police.callsOf('Ricevuta').length, 1)
+})
+
+t.test('a day stays requested for a caller who waited in vain, when its fetch ends afterwards', async (t) => {
+  await booked()
+  at(1, 9)
+  const { promise, resolve } = Promise.withResolvers<void>()
+  const service = { account: CREDENTIALS.ALLOGGIATI_UTENTE } as PoliceService
+  const due = dueReceipts({ db: server.app.db, service, mode: 'production', clock }, () => promise)
+  const requested = await due.fetchDueWithTimeout()
+  resolve()
+  await due.settled()
+  t.equal(due.reasonFor(service.account, sending, requested), 'ricevuta_chiesta')
+  t.equal(due.reasonFor(service.account, sending, await due.fetchDueWithTimeout()), 'non_ancora_emessa')
 })
 
 t.test('a shutdown aborts the fetch', async (t) => {

@@ -146,7 +146,7 @@ t.test('undeclared nights that have begun are due, and dal names exactly the fir
 
 t.test('a prolonged stay that was sent waits for the receipt of its own day', async (t) => {
   const { id, send, put, server: { call } } = await desk([guestNo(1), guestNo(2)], {})
-  const verified = async () => (await call('GET', '/api/alloggiati/verifica-ricevute')).json<CrossCheckAnswer>()
+  const verified = async () => (await call('GET', '/api/alloggiati/verifica-ricevute')).json<CrossCheckResponse>()
   await send()
   await put({ check_out: on(4) })
   at(on(1))
