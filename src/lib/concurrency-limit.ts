@@ -1,5 +1,6 @@
 import { network } from './addresses.ts'
 import { ServizioOccupato } from './errors.ts'
+import { limitedSignal } from './limited-signal.ts'
 
 /* Concurrency limits for costly work of this process. */
 
@@ -42,42 +43,92 @@ export function limitConcurrencyByCaller (limits: ConcurrencyLimits): (caller: C
   return ({ principal, ip }, count) => principal ? known(principal.id, count) : strangers(network(ip), count)
 }
 
-/** A semaphore. Excess takers wait, first come, first served. */
-interface Semaphore {
-  /** Resolves with a function that releases the slot. @throws the signal's reason when it aborts */
-  take (signal: AbortSignal): Promise<() => void>
+interface FairQueueOptions {
+  /** Tasks that run concurrently. */
+  places: number
+  /** Tasks that may wait, of all callers together. */
+  waiting: number
+  /** Maximum milliseconds that a task waits. */
+  waitMs: number
+}
+
+/** A queue in front of costly work. Its callers take turns, so that none waits for all tasks of another. */
+export interface FairQueue {
+  /**
+   * Resolves with a function that gives the place back.
+   * @throws ServizioOccupato when a signal aborts, the task waited too long, or the queue is full. A full queue rejects
+   * the newest task of the caller with the most waiting tasks.
+   */
+  take (caller: string, stops: readonly AbortSignal[]): Promise<() => void>
   count (): { taken: number, waiting: number }
 }
 
-export function semaphore (places: number): Semaphore {
-  const waiting = new Set<() => void>()
-  let taken = 0
+/** One task in the queue. */
+interface Waiter { start (): void, reject (): void }
 
-  function giveBack () {
-    taken--
-    const [next] = waiting
-    next?.()
+export function fairQueue ({ places, waiting: waitingMax, waitMs }: FairQueueOptions): FairQueue {
+  /** The waiting tasks of each caller. The callers are in the order of their turns. */
+  const lines = new Map<string, Set<Waiter>>()
+  let taken = 0
+  let waiting = 0
+
+  function leave (caller: string, waiter: Waiter): void {
+    const line = lines.get(caller)
+    if (!line?.delete(waiter)) return
+    waiting--
+    if (line.size === 0) lines.delete(caller)
+  }
+
+  function startNext (): void {
+    const [next] = lines
+    if (next === undefined || taken >= places) return
+    const [caller, line] = next
+    // The caller's next turn comes after those of all others.
+    lines.delete(caller)
+    lines.set(caller, line)
+    const [first] = line
+    first!.start()
+  }
+
+  function makeRoom (caller: string): void {
+    if (waiting < waitingMax) return
+    const longest = [...lines.values()].reduce((a, b) => b.size > a.size ? b : a, new Set<Waiter>())
+    if (longest.size <= (lines.get(caller)?.size ?? 0) + 1) throw new ServizioOccupato()
+    ;[...longest].at(-1)!.reject()
+  }
+
+  async function wait (caller: string, stops: readonly AbortSignal[]): Promise<void> {
+    makeRoom(caller)
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    const waiter: Waiter = {
+      start () {
+        leave(caller, waiter)
+        taken++
+        resolve()
+      },
+      reject () {
+        leave(caller, waiter)
+        reject(new ServizioOccupato())
+      }
+    }
+    const line = lines.get(caller) ?? new Set()
+    lines.set(caller, line.add(waiter))
+    waiting++
+    const stop = limitedSignal(stops, waitMs)
+    stop.signal.addEventListener('abort', waiter.reject, { once: true })
+    await promise.finally(stop.end)
   }
 
   return {
-    take (signal) {
-      return new Promise((resolve, reject) => {
-        const leave = () => {
-          waiting.delete(enter)
-          reject(signal.reason)
-        }
-        const enter = () => {
-          waiting.delete(enter)
-          signal.removeEventListener('abort', leave)
-          taken++
-          resolve(giveBack)
-        }
-        if (signal.aborted) return leave()
-        if (taken < places) return enter()
-        signal.addEventListener('abort', leave, { once: true })
-        waiting.add(enter)
-      })
+    async take (caller, stops) {
+      if (stops.some(({ aborted }) => aborted)) throw new ServizioOccupato()
+      if (taken < places) taken++
+      else await wait(caller, stops)
+      return () => {
+        taken--
+        startNext()
+      }
     },
-    count: () => ({ taken, waiting: waiting.size })
+    count: () => ({ taken, waiting })
   }
 }

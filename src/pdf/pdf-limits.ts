@@ -16,6 +16,8 @@ const LIMITS = {
   pages: [500, 'pagine'],
   word: [1_000, 'caratteri di una parola'],
   text: [50_000, 'caratteri di un testo'],
+  /** Each may change the font, and the layout of a paragraph takes time by the square of its changes. */
+  foreign: [20_000, 'emoji e caratteri di altre scritture'],
   rows: [20_000, 'righe di una tabella'],
   columns: [40, 'colonne di una tabella'],
   chartPoints: [200, 'valori di un grafico'],

@@ -17,8 +17,7 @@ import type { default as pdfTask, makeHtml } from './task.ts'
 const TASK = new URL('task.ts', import.meta.url)
 const HTML_TASK = new URL('html-task.ts', import.meta.url)
 const CHECK_TASK = new URL('check-task.ts', import.meta.url)
-/** Includes the time that a task waits in the queue. */
-const DEADLINE_MS = 60_000
+const DEADLINE_MS = 45_000
 
 type WorkOptions = Pick<RunOptions, 'caller' | 'signal'>
 
@@ -65,7 +64,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   if (engine) app.addHealthCheck({ setting: 'PDF_ENGINE_URL', ...serverOf(config.PDF_ENGINE_URL!) })
 
   async function makeHere (job: PdfJob, options: WorkOptions): Promise<Pdf> {
-    const made = await app.workers.run<typeof pdfTask>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
+    const made = await app.pdfWorkers.run<typeof pdfTask>(TASK, job, { ...options, deadlineMs: DEADLINE_MS })
     if (made.fault !== null) throw requestError(job, made.fault)
     const { buffer, byteOffset, byteLength } = made.bytes
     return { bytes: Buffer.from(buffer, byteOffset, byteLength), warnings: made.warnings }
@@ -73,7 +72,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
 
   /** A worker builds the HTML here, and an external engine prints it. */
   async function makeElsewhere (engine: Engine, job: PdfJob, options: WorkOptions): Promise<Pdf> {
-    const made = await app.workers.run<typeof makeHtml>(HTML_TASK, job, { ...options, deadlineMs: DEADLINE_MS })
+    const made = await app.pdfWorkers.run<typeof makeHtml>(HTML_TASK, job, { ...options, deadlineMs: DEADLINE_MS })
     if (made.fault !== null) throw requestError(job, made.fault)
     return { bytes: await engine(made, options.signal), warnings: made.warnings }
   }
@@ -81,7 +80,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   app.decorate('pdf', {
     make: (job, options) => engine ? makeElsewhere(engine, job, options) : makeHere(job, options),
     check: (job, options) =>
-      app.workers.run<typeof checkTask>(CHECK_TASK, job, { ...options, deadlineMs: DEADLINE_MS }),
+      app.pdfWorkers.run<typeof checkTask>(CHECK_TASK, job, { ...options, deadlineMs: DEADLINE_MS }),
     record: recordPdf,
     remove: (tx, ids) => removePdfs(app.files, tx, ids),
     find: findPdf,

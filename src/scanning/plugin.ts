@@ -13,7 +13,8 @@ function ownEngine (engine: Pick<TextEngine, 'read'>): TextSource {
   return {
     kind: 'engine',
     turnsByItself: false,
-    read: ({ page }, { signal, ...options }) => engine.read({ page: page!, ...options }, signal)
+    read: async ({ page }, { caller, signal, ...options }) =>
+      page === null ? '' : await engine.read({ page, ...options }, caller, signal)
   }
 }
 

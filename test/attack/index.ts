@@ -14,6 +14,7 @@ import { scans } from './scenarios/scans.ts'
 import { search } from './scenarios/search.ts'
 import { signUps } from './scenarios/sign-ups.ts'
 import { sockets } from './scenarios/sockets.ts'
+import { turns } from './scenarios/turns.ts'
 import { users } from './scenarios/users.ts'
 
 /*
@@ -58,7 +59,7 @@ const fuzz: Scenario = {
 }
 
 const scenarios = {
-  sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, scans, users, bytes, fuzz
+  sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, scans, turns, users, bytes, fuzz
 }
 
 for (const [key, { name, run }] of Object.entries(scenarios)) {

@@ -118,7 +118,7 @@ async function againstBrowser ({ job, titles, rows }: Table): Promise<BenchResul
 
 /** Measures the p99 event loop delay while threads make ten reports. */
 async function besideTen (job: PdfJob): Promise<BenchResult> {
-  const pool = workerPool({ threads: 1, turns: { total: 32, perCaller: 16 }, memoryMb: 256, idleMs: 1000 })
+  const pool = workerPool({ threads: 1, waiting: 32, waitMs: 60_000, memoryMb: 256, idleMs: 1000 })
   const run = () => pool.run<typeof makePdf>(TASK, job, { caller: 'a', deadlineMs: 120_000 })
   try {
     await run()
@@ -141,7 +141,7 @@ async function besideTen (job: PdfJob): Promise<BenchResult> {
  * garbage collection.
  */
 async function memoryAfter (): Promise<BenchResult> {
-  const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 4 }, memoryMb: 256, idleMs: 60_000 })
+  const pool = workerPool({ threads: 1, waiting: 32, waitMs: 60_000, memoryMb: 256, idleMs: 60_000 })
   const after = async (count: number) => {
     for (let at = 0; at < count; at++) {
       await pool.run<typeof makePdf>(TASK, LETTER, { caller: 'a', deadlineMs: 60_000 })

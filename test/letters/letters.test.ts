@@ -171,7 +171,7 @@ t.test('one of 20 concurrent requests creates the letter: one file, one record, 
 t.test('one of two processes that create the same letter succeeds, and the other leaves no file', async (t) => {
   const other = await build(t, { DATABASE_URL: server.url, DATA_DIR: dataDir, TODAY: '2026-11-23' })
   // Reuses the thread that has already loaded the engine.
-  other.app.workers.run = app.workers.run
+  other.app.pdfWorkers.run = app.pdfWorkers.run
   const id = await newBooking()
   const count = files()
   // Each has found no letter before the other one makes its PDF.
@@ -254,13 +254,13 @@ t.test('the list has all letters, newest first, whole or in pages', async (t) =>
 
 t.test('a busy engine is a 503 that leaves nothing, and the same request works later', async (t) => {
   const id = await newBooking()
-  const { run } = app.workers
-  t.teardown(() => { app.workers.run = run })
-  app.workers.run = async () => { throw new ServizioOccupato() }
+  const { run } = app.pdfWorkers
+  t.teardown(() => { app.pdfWorkers.run = run })
+  app.pdfWorkers.run = async () => { throw new ServizioOccupato() }
   const headers = { 'idempotency-key': 'lettera' }
   t.match((await generate(id, {}, headers)).json(), { status: 503, codice: 'SERVIZIO_OCCUPATO' })
   t.same([await stored(id), (await find(id)).exists], [[], false])
-  app.workers.run = run
+  app.pdfWorkers.run = run
   t.equal((await generate(id, {}, headers)).statusCode, 201)
 })
 

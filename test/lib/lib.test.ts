@@ -16,6 +16,7 @@ import t, { type Test } from 'tap'
 import { soapClient } from '#src/alloggiati/service/soap/soap-client.ts'
 import { addressMatcher, canonicalAddress, network, safeAddress, UnsafeAddress } from '#src/lib/addresses.ts'
 import { decodeBase64 } from '#src/lib/base64.ts'
+import { fairQueue } from '#src/lib/concurrency-limit.ts'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
 import { readRange } from '#src/lib/ranges.ts'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -478,4 +479,50 @@ t.test('an ended stream leaves nothing in memory', async (t) => {
   }
   t.equal(left(), 0)
   t.notOk(closing.signal.aborted)
+})
+
+t.test('the callers of a queue take turns, and none waits for all tasks of another', async (t) => {
+  const queue = fairQueue({ places: 1, waiting: 20, waitMs: 60_000 })
+  const served: string[] = []
+  const work = async (caller: string) => {
+    const leave = await queue.take(caller, [])
+    served.push(caller)
+    await setImmediate()
+    leave()
+  }
+  await Promise.all(['a', 'a', 'a', 'a', 'b', 'c', 'b'].map(work))
+  t.same(served, ['a', 'a', 'b', 'c', 'a', 'b', 'a'])
+  t.same(queue.count(), { taken: 0, waiting: 0 })
+})
+
+t.test('a full queue refuses the newest task of the caller with the most tasks', async (t) => {
+  const queue = fairQueue({ places: 1, waiting: 3, waitMs: 60_000 })
+  const leave = await queue.take('a', [])
+  const waiting = [1, 2, 3].map(() => queue.take('a', []))
+  await t.rejects(queue.take('a', []), { code: 'SERVIZIO_OCCUPATO' })
+  const other = queue.take('b', [])
+  await t.rejects(waiting[2]!, { code: 'SERVIZIO_OCCUPATO' })
+  t.same(queue.count(), { taken: 1, waiting: 3 })
+  for (const next of [...waiting.slice(0, 2), other]) void next.then((leaveNext) => leaveNext())
+  leave()
+  await Promise.all([...waiting.slice(0, 2), other])
+  await setImmediate()
+  t.same(queue.count(), { taken: 0, waiting: 0 })
+})
+
+t.test('a task leaves the queue when a signal aborts or it has waited too long', async (t) => {
+  // The timeout of a waiting task does not keep the process running.
+  const running = setInterval(() => {}, 1000)
+  t.teardown(() => clearInterval(running))
+  const queue = fairQueue({ places: 1, waiting: 3, waitMs: 50 })
+  const leave = await queue.take('a', [])
+  const gone = new AbortController()
+  const given = queue.take('b', [gone.signal])
+  gone.abort()
+  await t.rejects(given, { code: 'SERVIZIO_OCCUPATO' })
+  await t.rejects(queue.take('b', [gone.signal]), { code: 'SERVIZIO_OCCUPATO' }, 'nor does it enter')
+  await t.rejects(queue.take('b', []), { code: 'SERVIZIO_OCCUPATO' }, 'too long')
+  t.same(queue.count(), { taken: 1, waiting: 0 })
+  leave()
+  t.same(queue.count(), { taken: 0, waiting: 0 })
 })

@@ -170,7 +170,7 @@ t.test('downloads PDFs only from the engine host or another host of the service'
 t.test('Gotenberg gets a form with page, margins and paper size, and its response is the PDF', async (t) => {
   const other = await build(t, { PDF_ENGINE: 'gotenberg', PDF_ENGINE_URL: `${url}/pdf/` })
   // Reuse the first app's worker thread.
-  other.app.workers.run = app.workers.run
+  other.app.pdfWorkers.run = app.pdfWorkers.run
   state.handle = (_, response) => { response.writeHead(200, { 'content-type': 'application/pdf' }).end(FOREIGN_PDF) }
   const answer = await other.call('POST', '/api/generate-template', { rows: sampleRows(3) })
   t.ok(answer.rawPayload.equals(FOREIGN_PDF))

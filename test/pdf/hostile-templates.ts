@@ -64,6 +64,7 @@ export const REFUSED: [what: string, template: unknown, code: Problem][] = [
   ['a word without end', pageWith(long(1500)), 'LIMITE_SUPERATO'],
   ['a word without end in the data', pageWith('{{ parola }}'), 'LIMITE_SUPERATO'],
   ['a word without end in a table', pageWith('<table data="righe"/>'), 'LIMITE_SUPERATO'],
+  ['emoji without end', pageWith(`{% for i in (1..30) %}<p>${long(700, '🙂 ')}</p>{% endfor %}`), 'LIMITE_SUPERATO'],
   ['a code that no telephone reads', pageWith('<qr value="{{ parola }}"/>'), 'LIMITE_SUPERATO'],
   ['hundreds of codes', pageWith('{% for i in (1..60) %}<qr value="a"/>{% endfor %}'), 'LIMITE_SUPERATO'],
   ['the prototype as a list', pageWith('<table data="__proto__.x"/><table data="nome"/>'), 'DATI_NON_VALIDI'],

@@ -15,7 +15,7 @@ const date = DATE.getTime()
 
 /** A one-thread pool like the server's, or with less memory. */
 function open (memoryMb = 256) {
-  const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 4 }, memoryMb, idleMs: 120_000 })
+  const pool = workerPool({ threads: 1, waiting: 32, waitMs: 60_000, memoryMb, idleMs: 120_000 })
   t.teardown(() => pool.close())
   return (job: PdfJob) => pool.run<typeof makePdf>(TASK, job, { caller: 'a', deadlineMs: 200_000 })
 }

@@ -232,12 +232,12 @@ t.test('layouts that repeatedly fail to render do not block other PDFs', async (
 t.test('a PDF that takes too long ends only its thread, and the next request is answered', async (t) => {
   const template = pageWith('{% for i in (1..2500) %}<p>{{ testo }}</p>{% endfor %}')
   // It would take several seconds.
-  const { run } = app.workers
-  app.workers.run = (task, job, options) => run(task, job, { ...options, deadlineMs: 1000 })
-  t.teardown(() => { app.workers.run = run })
+  const { run } = app.pdfWorkers
+  app.pdfWorkers.run = (task, job, options) => run(task, job, { ...options, deadlineMs: 1000 })
+  t.teardown(() => { app.pdfWorkers.run = run })
   const response = await call('POST', '/api/generate-pdf', { template, data: { testo: 'uno due tre '.repeat(12) } })
   t.match(response.json(), { status: 503, codice: 'LAVORO_TROPPO_LUNGO' })
-  app.workers.run = run
+  app.pdfWorkers.run = run
   const next = await call('POST', '/api/generate-pdf', { template: pageWith('dopo') })
   const read = await call('GET', pathOf(next.json<{ download_url: string }>().download_url))
   t.same(await readPages(read.rawPayload), ['dopo'])

@@ -1,6 +1,7 @@
 import { Font } from '@react-pdf/renderer'
 import { type Font as FontData, openSync } from 'fontkit'
 import { FALLBACKS, type Family, SANS, SERIF, type Weight } from './families.ts'
+import { checkLimit } from '../pdf-limits.ts'
 import { settleGlyphs } from './glyph-characters.ts'
 
 /* Transliteration for scripts without a font: a name in Latin letters is better than a row of boxes. */
@@ -76,7 +77,10 @@ const sources = new Map<string, Source>()
 
 /** The fonts of one document: the families in use, and the replaced characters. */
 export interface FontUse {
-  /** Replaces characters that no font has, and records the families that the text needs. */
+  /**
+   * Replaces characters that no font has, and records the families that the text needs.
+   * @throws TemplateError when too many characters of the document need a fallback family
+   */
   fit (text: string): string
   /** The value for `fontFamily`. `fit` may still extend it, so the layout reads it at the end. */
   stack (face: Face): string[]
@@ -88,10 +92,12 @@ export interface FontUse {
 export function fontUse (): FontUse {
   const stacks: Record<Face, string[]> = { sans: [SANS.name], serif: [SERIF.name, SANS.name] }
   const replaced = { simplified: new Set<string>(), boxed: new Set<string>() }
+  let foreign = 0
 
   function fitCharacter (character: string): string {
     const source = sourceOf(character)
     if (typeof source !== 'string') {
+      if (source !== SANS) checkLimit('foreign', ++foreign)
       if (!stacks.sans.includes(source.name)) for (const stack of Object.values(stacks)) stack.push(source.name)
       return character
     }

@@ -1,7 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { OcrResponse, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { limitConcurrency } from '#src/lib/concurrency-limit.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import type findZone from './find-zone.ts'
 import type { Scene, ScenePayload, TextReaderKind } from './scene.ts'
@@ -10,10 +9,9 @@ const SCENE = new URL('scene.ts', import.meta.url)
 const FIND_ZONE = new URL('find-zone.ts', import.meta.url)
 const ZONE_DEADLINE_MS = 20_000
 
-/** Concurrency limit: images being read or waiting, in total and per caller. */
-const CONCURRENCY = { total: 24, perCaller: 12 }
-
 interface TextOptions {
+  /** Callers take turns. */
+  caller: string
   languages: readonly OcrLanguage[]
   /** Clockwise quarter turns that make the image upright. */
   quarters: 0 | 1 | 2 | 3
@@ -37,17 +35,15 @@ interface Reading { caller: string, signal: AbortSignal }
  * @throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), and the errors of the OCR engine
  */
 export function documentReader (
-  app: Pick<FastifyInstance, 'images' | 'workers'>, { clock, texts }: { clock: Clock, texts: TextSource }
+  app: Pick<FastifyInstance, 'images' | 'zoneWorkers'>, { clock, texts }: { clock: Clock, texts: TextSource }
 ) {
-  const acquireSlot = limitConcurrency(CONCURRENCY)
-
   async function decode (image: string, text: ScenePayload['text'], reading: Reading): Promise<Scene> {
     const bytes = readImageText('image', image)
     return await app.images.make<ScenePayload, Scene>(SCENE, { bytes, text }, { campo: 'image', ...reading })
   }
 
   async function zoneOf ({ picture }: Scene, reading: Reading) {
-    return await app.workers.run<typeof findZone>(FIND_ZONE, { picture, today: clock.today() }, {
+    return await app.zoneWorkers.run<typeof findZone>(FIND_ZONE, { picture, today: clock.today() }, {
       ...reading,
       deadlineMs: ZONE_DEADLINE_MS,
       transfer: [picture.data.buffer as ArrayBuffer]
@@ -57,7 +53,7 @@ export function documentReader (
   async function withText (image: string, languages: NonNullable<OcrBody['lingue']>, reading: Reading) {
     const scene = await decode(image, texts.kind, reading)
     const failed = new AbortController()
-    const options = { languages, signal: AbortSignal.any([reading.signal, failed.signal]) }
+    const options = { languages, caller: reading.caller, signal: AbortSignal.any([reading.signal, failed.signal]) }
     const zoneRead = zoneOf(scene, reading)
     try {
       const [zone, text] = await Promise.all([zoneRead, texts.read(scene, { ...options, quarters: 0 })])
@@ -81,12 +77,7 @@ export function documentReader (
       const zone = await zoneOf(await decode(image, null, reading), reading)
       return { text: '', mrz: zone?.lines ?? null }
     }
-    const releaseSlot = acquireSlot(reading.caller)
-    try {
-      return await withText(image, lingue, reading)
-    } finally {
-      releaseSlot()
-    }
+    return await withText(image, lingue, reading)
   }
 }
 

@@ -1,5 +1,6 @@
 import type { FastifyBaseLogger } from 'fastify'
 import type { OcrProviderName } from '#schemas/config.ts'
+import { fairQueue } from '#src/lib/concurrency-limit.ts'
 import { exchange, ExchangeError, jsonOf } from '#src/services/http-exchange.ts'
 import type { TextSource } from '../ocr/read-document.ts'
 import {
@@ -22,6 +23,8 @@ const PROVIDERS: Readonly<Record<OcrProviderName, OcrProvider>> = {
   'google-vision': googleVision, 'ocr-space': ocrSpace
 }
 const TIMEOUT_MS = 20_000
+/** Concurrent requests to the provider. Callers take turns. */
+const QUEUE = { places: 8, waiting: 24, waitMs: 60_000 }
 /** Enough for a page of text with the position of each word. */
 const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
@@ -39,6 +42,7 @@ const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
  */
 export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS }: ExternalSettings): TextSource {
   const provider = PROVIDERS[name]
+  const queue = fairQueue(QUEUE)
 
   async function ask (request: ProviderRequest, signal: AbortSignal): Promise<ProviderReading> {
     try {
@@ -56,8 +60,9 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
   return {
     kind: 'provider',
     turnsByItself: true,
-    async read ({ jpeg }, { languages, signal }) {
-      const reading = await ask(provider.request(Uint8Array.from(jpeg!), languages, key), signal)
+    async read ({ jpeg }, { languages, caller, signal }) {
+      const leave = await queue.take(caller, [signal])
+      const reading = await ask(provider.request(Uint8Array.from(jpeg!), languages, key), signal).finally(leave)
       if ('text' in reading) return reading.text
       log.warn({ provider: name, motivo: reading.fault }, 'the OCR provider returned no text')
       throw new ERRORS[reading.fault]()

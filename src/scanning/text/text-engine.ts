@@ -1,13 +1,16 @@
 import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
-import { semaphore } from '#src/lib/concurrency-limit.ts'
+import { fairQueue } from '#src/lib/concurrency-limit.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from '#src/services/workers/errors.ts'
 import type { TextReply, TextRequest } from './text-thread.ts'
 
 export interface TextEngineOptions {
-  /** Deadline in milliseconds from the call, queueing included. */
+  /** Deadline in milliseconds from the start of the reading. */
   deadlineMs?: number
+  /** Pages that may wait, and the milliseconds that each may wait. */
+  waiting?: number
+  waitMs?: number
   /** Pages after which the thread is replaced, because the library's memory never shrinks. */
   readingsMax?: number
   /** Milliseconds after which an idle thread ends. */
@@ -18,11 +21,11 @@ export interface TextEngineOptions {
 
 export interface TextEngine {
   /**
-   * Reads the text of a page.
+   * Reads the text of a page. Callers take turns.
    * @throws LavoroTroppoLungo past the deadline, LavoroNonRiuscito when the thread fails, LavoroNonIniziato when the
    * page never left the queue (503)
    */
-  read (request: TextRequest, signal?: AbortSignal): Promise<string>
+  read (request: TextRequest, caller: string, signal?: AbortSignal): Promise<string>
   /** Running threads: none before the first image. */
   threads (): number
   close (): Promise<void>
@@ -31,34 +34,26 @@ export interface TextEngine {
 const SCRIPT = new URL('text-thread.ts', import.meta.url)
 const MEMORY_MB = 256
 
-/** Tesseract in a long-lived thread, one image at a time, in FIFO order. */
-export function textEngine (
-  { deadlineMs = 30_000, readingsMax = 200, idleMs = 300_000, script = SCRIPT }: TextEngineOptions = {}
-): TextEngine {
-  const line = semaphore(1)
+/** Tesseract in a long-lived thread, one image at a time. */
+export function textEngine ({
+  deadlineMs = 30_000, waiting = 24, waitMs = 60_000, readingsMax = 200, idleMs = 300_000, script = SCRIPT
+}: TextEngineOptions = {}): TextEngine {
+  const queue = fairQueue({ places: 1, waiting, waitMs })
   const closing = new AbortController()
   const thread = readingThread(script, readingsMax)
   let idle: NodeJS.Timeout | undefined
 
-  async function waitForTestSlot (stops: readonly AbortSignal[]): Promise<() => void> {
-    const waiting = limitedSignal(stops)
-    return await line.take(waiting.signal).finally(waiting.end)
-  }
-
   return {
-    async read (request, unwanted = closing.signal) {
+    async read (request, caller, unwanted = closing.signal) {
+      const leave = await queue.take(caller, [closing.signal, unwanted]).catch(() => { throw new LavoroNonIniziato() })
       const stop = limitedSignal([closing.signal], deadlineMs)
-      const leave = await waitForTestSlot([stop.signal, unwanted]).catch(() => {
-        stop.end()
-        throw new LavoroNonIniziato()
-      })
       clearTimeout(idle)
       try {
         return await thread.read(request, stop.signal)
       } finally {
         stop.end()
         leave()
-        const isIdle = line.count().taken === 0 && !closing.signal.aborted
+        const isIdle = queue.count().taken === 0 && !closing.signal.aborted
         if (isIdle) idle = setTimeout(() => { void thread.end() }, idleMs).unref()
       }
     },

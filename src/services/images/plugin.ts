@@ -57,8 +57,8 @@ declare module 'fastify' {
 }
 
 const TASK = new URL('reencode.ts', import.meta.url)
-/** Includes the time in the queue. */
-const DEADLINE_MS = 45_000
+/** Longer than the decoder's own timeout. */
+const DEADLINE_MS = 30_000
 
 /** Processes untrusted images. */
 export default fp(async function images (app) {

@@ -2,36 +2,45 @@ import { availableParallelism } from 'node:os'
 import fp from 'fastify-plugin'
 import { workerPool, type Workers } from './pool.ts'
 
-/** Concurrent tasks. On several processors one is left to the event loop. */
-const THREADS_MAX = 2
-/** Running and queued tasks, in total and per caller. */
-const CONCURRENCY = { total: 32, perCaller: 16 }
+/** Concurrent PDFs. On several processors one is left to the event loop. */
+const PDF_THREADS_MAX = 2
+/** Waiting tasks of one pool. */
+const WAITING = 32
+/** Together with the longest task this is shorter than the timeout of a proxy in front (two minutes). */
+const WAIT_MS = 60_000
 const MEMORY_MB = 256
 const IDLE_MS = 30_000
 
 declare module 'fastify' {
   interface FastifyInstance {
-    workers: Workers
+    pdfWorkers: Workers
     /** A single thread, for tasks whose native memory no limit covers. */
     imageWorkers: Workers
+    /** Searches decoded pictures for a machine-readable zone. */
+    zoneWorkers: Workers
   }
 }
 
-/** CPU-heavy tasks run off the event loop: PDFs, OCR, and images in their own pool. A full queue is a 503. */
+/** CPU-heavy tasks run off the event loop. PDFs, images and zones have separate pools. */
 export default fp(async function workers (app) {
-  const threads = Math.max(1, Math.min(THREADS_MAX, availableParallelism() - 1))
-  const limits = { turns: CONCURRENCY, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
-  const [pool, imagePool] = [workerPool({ threads, ...limits }), workerPool({ threads: 1, ...limits })]
-  app.decorate('workers', { run: pool.run })
-  app.decorate('imageWorkers', { run: imagePool.run })
+  const limits = { waiting: WAITING, waitMs: WAIT_MS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
+  const pools = {
+    pdfWorkers: workerPool({ threads: Math.max(1, Math.min(PDF_THREADS_MAX, availableParallelism() - 1)), ...limits }),
+    imageWorkers: workerPool({ threads: 1, ...limits }),
+    zoneWorkers: workerPool({ threads: 1, ...limits })
+  }
+  app.decorate('pdfWorkers', { run: pools.pdfWorkers.run })
+  app.decorate('imageWorkers', { run: pools.imageWorkers.run })
+  app.decorate('zoneWorkers', { run: pools.zoneWorkers.run })
   app.addGauge({
     name: 'worker_tasks',
     help: 'Heavy work of this process, by state.',
     label: 'state',
     async read () {
-      const [tasks, images] = [pool.count(), imagePool.count()]
-      return { running: tasks.running + images.running, waiting: tasks.waiting + images.waiting }
+      const counts = Object.values(pools).map((pool) => pool.count())
+      const sum = (state: 'running' | 'waiting') => counts.reduce((total, count) => total + count[state], 0)
+      return { running: sum('running'), waiting: sum('waiting') }
     }
   })
-  app.addHook('onClose', () => Promise.all([pool.close(), imagePool.close()]))
+  app.addHook('onClose', () => Promise.all(Object.values(pools).map((pool) => pool.close())))
 }, { name: 'workers', dependencies: ['metrics'] })

@@ -2,16 +2,16 @@ import { getCompileCacheDir } from 'node:module'
 import { dirname } from 'node:path'
 import type { Piscina } from 'piscina'
 import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
-import { limitConcurrency, semaphore, type ConcurrencyLimits } from '#src/lib/concurrency-limit.ts'
+import { fairQueue } from '#src/lib/concurrency-limit.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from './errors.ts'
 
 /** A function that runs in a thread. Payload and result are cloned. `never`: each task declares its own payload. */
 export type Task = (payload: never) => unknown
 
 export interface RunOptions {
-  /** The caller for the concurrency limit. */
+  /** The caller. Callers take turns. */
   caller: string
-  /** Milliseconds from the call to the result, including the time in the queue. */
+  /** Milliseconds from the start of the task to its result. The time in the queue does not count. */
   deadlineMs: number
   /** Aborted when the result is no longer needed. */
   signal?: AbortSignal | undefined
@@ -35,8 +35,10 @@ export interface Workers {
 export interface PoolOptions {
   /** Concurrent tasks, each in its own thread. */
   threads: number
-  /** Running and queued tasks, in total and per caller. */
-  turns: ConcurrencyLimits
+  /** Tasks that may wait, of all callers together. */
+  waiting: number
+  /** Maximum milliseconds that a task waits. */
+  waitMs: number
   /** Megabytes of JavaScript heap per task. Native memory of libraries is not counted. */
   memoryMb: number
   /** Milliseconds until an idle thread ends. */
@@ -57,9 +59,8 @@ const EXITED = /^worker exited with code|^Terminating worker thread$/
  * A bounded thread pool. Threads start with the first task and end when idle. Tasks queue here, not in Piscina, so that
  * the pool knows which tasks never started. Only those may be retried.
  */
-export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): WorkerPool {
-  const acquireSlot = limitConcurrency(turns)
-  const line = semaphore(threads)
+export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: PoolOptions): WorkerPool {
+  const queue = fairQueue({ places: threads, waiting, waitMs })
   const closing = new AbortController()
   let opened: Promise<Piscina> | undefined
 
@@ -87,24 +88,22 @@ export function workerPool ({ threads, turns, memoryMb, idleMs }: PoolOptions): 
       module: URL, payload: Parameters<T>[0], options: RunOptions
     ): Promise<Awaited<ReturnType<T>>> {
       const { caller, deadlineMs, signal, transfer = [] } = options
-      const giveBack = acquireSlot(caller)
-      const stop = limitedSignal(signal ? [closing.signal, signal] : [closing.signal], deadlineMs)
-      let leave: (() => void) | undefined
+      const stops = signal ? [closing.signal, signal] : [closing.signal]
+      const leave = await queue.take(caller, stops).catch(() => { throw new LavoroNonIniziato() })
+      const stop = limitedSignal(stops, deadlineMs)
       try {
-        leave = await line.take(stop.signal)
         const pool = await (opened ??= open())
         return await pool.run(payload, { filename: module.href, signal: stop.signal, transferList: [...transfer] })
       } catch (err) {
-        throw leave === undefined ? new LavoroNonIniziato() : problem(err as Error, stop)
+        throw problem(err as Error, stop)
       } finally {
         stop.end()
-        leave?.()
-        giveBack()
+        leave()
       }
     },
 
     count () {
-      const { taken, waiting } = line.count()
+      const { taken, waiting } = queue.count()
       return { running: taken, waiting }
     },
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import sharp from 'sharp'
 import t from 'tap'
 import type { OcrResponse } from '#schemas/ocr.ts'
@@ -15,6 +16,10 @@ const SHOT = { ...CLEAN, size: 26 }
 // Made first: after the first decoding, sharp accepts no other formats.
 const line = await page(LINES.slice(0, 1), { width: 500, dpi: 130 })
 const { app, call, logs } = await build(t, { RATE_LIMIT_HEAVY_MAX: '1000' })
+
+/** The text reader would need more than its deadline for it. */
+const jpegNoise = async () => await sharp(randomBytes(1600 * 1200 * 3), { raw: { width: 1600, height: 1200, channels: 3 } })
+  .jpeg().toBuffer()
 
 const ocr = (image: Buffer | string, options: object = {}, headers?: Record<string, string>) =>
   call('POST', '/api/ocr', { image: typeof image === 'string' ? image : image.toString('base64'), ...options }, headers)
@@ -67,6 +72,11 @@ t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) =
     t.equal(response.statusCode, 200, response.body)
     t.match(response.json<OcrResponse>(), { mrz: null, text: n < 3 ? /Bergamo/ : '' })
   }
+})
+
+t.test('noise is answered without a text, and never reaches the text reader', async (t) => {
+  const response = await ocr(await jpegNoise())
+  t.same(response.json(), { text: '', mrz: null })
 })
 
 t.test('accepts a data URL of an image', async (t) => {

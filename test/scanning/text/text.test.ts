@@ -15,7 +15,7 @@ function startEngine (t: Test, options: TextEngineOptions = {}) {
   t.teardown(engine.close)
   const read = (kind: keyof typeof WIDTHS, signal?: AbortSignal) => engine.read({
     page: { data: new Uint8Array(WIDTHS[kind]), width: WIDTHS[kind], height: 1 }, languages: ['IT'], quarters: 0
-  }, signal)
+  }, 'a', signal)
   return { engine, read }
 }
 

@@ -10,7 +10,7 @@ const LONG = 120_000
 
 /** A pool of one thread by default. */
 function open (t: Test, options: Partial<PoolOptions> = {}) {
-  const pool = workerPool({ threads: 1, turns: { total: 4, perCaller: 3 }, memoryMb: 32, idleMs: LONG, ...options })
+  const pool = workerPool({ threads: 1, waiting: 3, waitMs: LONG, memoryMb: 32, idleMs: LONG, ...options })
   t.teardown(() => pool.close())
   const run = (order: Order, options: Partial<RunOptions> = {}) =>
     pool.run<typeof obey>(TASK, order, { caller: 'a', deadlineMs: LONG, ...options })
@@ -57,11 +57,16 @@ t.test('tasks queued behind one that is ended still run', async (t) => {
   t.same(await Promise.all(waiting), [1, 2])
 })
 
-t.test('a task that does not start before its deadline fails with a retryable 503', async (t) => {
-  const { run } = open(t)
-  const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 2000 })
-  await t.rejects(run({ do: 'echo', value: 1 }, { deadlineMs: 100 }), { code: 'SERVIZIO_OCCUPATO', transient: true })
+t.test('a task that waits too long fails with a retryable 503, and its deadline starts with the work', async (t) => {
+  const { run } = open(t, { waitMs: 1000 })
+  const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 3000 })
+  await t.rejects(run({ do: 'echo', value: 1 }), { code: 'SERVIZIO_OCCUPATO', transient: true })
   await t.rejects(held, { code: 'LAVORO_TROPPO_LUNGO' })
+  const { run: patient } = open(t)
+  const first = patient({ do: 'wait', ms: LONG }, { deadlineMs: 6000 })
+  const second = patient({ do: 'echo', value: 2 }, { deadlineMs: 5000 })
+  await t.rejects(first, { code: 'LAVORO_TROPPO_LUNGO' })
+  t.equal(await second, 2)
 })
 
 t.test('a task that exceeds the memory limit fails alone', async (t) => {
@@ -92,17 +97,17 @@ t.test('aborting ends a running task and removes a queued one', async (t) => {
   t.same(pool.count(), { running: 0, waiting: 0 })
 })
 
-t.test('tasks are limited per caller and in total', async (t) => {
+t.test('a full queue refuses the newest task of the caller with the most tasks', async (t) => {
   const { run } = open(t)
   const left = new AbortController()
   const { signal } = left
-  const held = [1, 2, 3].map(() => run({ do: 'wait', ms: LONG }, { signal }))
-  await t.rejects(run({ do: 'look' }), { code: 'SERVIZIO_OCCUPATO' }, 'the caller')
-  held.push(run({ do: 'wait', ms: LONG }, { caller: 'b', signal }))
-  await t.rejects(run({ do: 'look' }, { caller: 'c' }), { code: 'SERVIZIO_OCCUPATO' }, 'another one')
+  const held = [1, 2, 3, 4].map(() => run({ do: 'wait', ms: LONG }, { signal }))
+  await t.rejects(run({ do: 'look' }), { code: 'SERVIZIO_OCCUPATO' }, 'the caller who fills the queue')
+  const other = run({ do: 'look' }, { caller: 'b' })
+  await t.rejects(held[3]!, { code: 'SERVIZIO_OCCUPATO', transient: true }, 'its newest task')
   left.abort()
   await Promise.allSettled(held)
-  t.ok(await run({ do: 'look' }))
+  t.ok(await other)
 })
 
 t.test('an idle thread ends', async (t) => {
