@@ -67,6 +67,8 @@ export interface Times extends EventTimes {
   ocrTimeoutMs?: number
   /** Timeout for other processes to confirm a change. */
   listenersMs?: number
+  /** Time until a client that sends next to nothing of a large body is disconnected. */
+  stalledBodyMs?: number
   /** Timeout of a Redis command. */
   redisResponseMs?: number
 }
@@ -145,7 +147,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(rateLimits, { config, ...times })
   await app.register(settings)
   await app.register(guards, { config, authenticator })
-  await app.register(bodyLimits)
+  await app.register(bodyLimits, { stalledBodyMs: times.stalledBodyMs })
   await app.register(strictQuery)
   await app.register(openapi, { config })
   await app.register(publicPages)

@@ -1,5 +1,6 @@
 import { finished } from 'node:stream'
 import fp from 'fastify-plugin'
+import { destroyWhenBodyStalls } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 
 /** Larger bodies count as large. Public routes do not accept them. */
@@ -12,6 +13,9 @@ const CONCURRENCY = { total: 64, perCaller: 16 }
 /** Bytes of bodies held until the response, in total and per caller. They take three times as much memory. */
 const HELD = { total: 96 * 1024 * 1024, perCaller: 64 * 1024 * 1024 }
 
+/** A client that sends less than 1 KiB per second of a large body for this long is disconnected. */
+const STALLED_AFTER_MS = 10_000
+
 declare module 'fastify' {
   interface FastifyContextConfig {
     /** The body is as large as a file and stays in memory until the response. */
@@ -19,11 +23,16 @@ declare module 'fastify' {
   }
 }
 
+export interface BodyLimitOptions {
+  /** Disconnects a client after this many milliseconds without progress. */
+  stalledBodyMs?: number | undefined
+}
+
 /**
  * Limits the large bodies that are received concurrently. Each is buffered until its last byte arrives, and slow
  * clients could otherwise exhaust the memory.
  */
-export default fp(async function bodyLimits (app) {
+export default fp<BodyLimitOptions>(async function bodyLimits (app, { stalledBodyMs = STALLED_AFTER_MS }) {
   const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
   const takeBytes = limitConcurrencyByCaller(HELD)
 
@@ -49,6 +58,7 @@ export default fp(async function bodyLimits (app) {
     } catch (err) {
       return done(err as Error)
     }
+    destroyWhenBodyStalls(request.raw, stalledBodyMs)
     done(null, payload)
   })
 }, { name: 'body-limits', dependencies: ['guards'] })

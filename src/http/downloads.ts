@@ -34,6 +34,8 @@ interface SendOptions {
   download?: string | undefined
   /** The URL itself grants access, also to pages of other origins. */
   isLinked?: boolean
+  /** The link is signed. Such downloads have a concurrency limit of their own. */
+  isSigned?: boolean
   /** The file is public. Caches may keep it as this value says. */
   cacheControl?: string | undefined
 }
@@ -52,6 +54,7 @@ declare module 'fastify' {
 /** Sends stored files as responses. */
 export default fp<StreamOptions>(async function downloads (app, { stalledReaderMs = STALLED_AFTER_MS }) {
   const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
+  const acquireSignedSlot = limitConcurrencyByCaller(CONCURRENCY)
 
   app.decorateReply('sendObject', async function sendObject (object, options = {}) {
     const { request, raw } = this
@@ -79,7 +82,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
 
     async function open (request: FastifyRequest, object: StoredFile, range: ByteRange | undefined) {
       // A range of a few bytes also keeps a file open.
-      finished(raw, acquireSlot(request))
+      finished(raw, (options.isSigned ? acquireSignedSlot : acquireSlot)(request))
       return await app.files.read(object, range)
     }
   })

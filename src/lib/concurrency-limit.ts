@@ -36,10 +36,14 @@ export function limitConcurrency ({ total, perCaller }: ConcurrencyLimits): Acqu
 /** The caller of a request for concurrency limits. */
 interface Caller { principal: { id: string } | null, ip: string }
 
+/** The maximum share of one client network in the turns of callers without credentials. */
+const SHARE_OF_NETWORK = 1 / 4
+
 /** Limits turns by caller. Callers without credentials count by network, in a separate pool of the same size. */
 export function limitConcurrencyByCaller (limits: ConcurrencyLimits): (caller: Caller, count?: number) => () => void {
   const known = limitConcurrency(limits)
-  const strangers = limitConcurrency(limits)
+  const { total, perCaller } = limits
+  const strangers = limitConcurrency({ total, perCaller: Math.min(perCaller, Math.ceil(total * SHARE_OF_NETWORK)) })
   return ({ principal, ip }, count) => principal ? known(principal.id, count) : strangers(network(ip), count)
 }
 

@@ -1,4 +1,4 @@
-import type { ServerResponse } from 'node:http'
+import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
 /** Consecutive checks without progress until the connection is destroyed. */
@@ -16,17 +16,32 @@ export function destroyWhenStalled (response: ServerResponse, ms: number): void 
   const { socket } = response.req
   // Injected requests have no socket.
   if (!(socket instanceof Socket)) return
-  let before = taken(socket)
+  // With an empty buffer it is the handler that is slow, not the client.
+  const stop = watch(socket, ms, () => taken(socket), () => socket.writableLength > 0)
+  response.once('close', stop)
+}
+
+/** Destroys a connection whose client sends next to nothing of a body for `ms`, or up to a quarter longer. */
+export function destroyWhenBodyStalls (request: IncomingMessage, ms: number): void {
+  const { socket } = request
+  if (!(socket instanceof Socket)) return
+  // With a full buffer it is the handler that is slow, not the client.
+  const stop = watch(socket, ms, () => socket.bytesRead, () => request.readableLength === 0)
+  request.once('end', stop).once('close', stop)
+}
+
+/** @param isClientsTurn whether the connection waits for the client */
+function watch (socket: Socket, ms: number, progress: () => number, isClientsTurn: () => boolean): () => void {
+  let before = progress()
   let quiet = 0
   const interval = ms / LOOKS
   const look = setInterval(() => {
-    const now = taken(socket)
-    // With an empty buffer it is the handler that is slow, not the client.
-    quiet = now - before < SLOWEST * interval / 1000 && socket.writableLength > 0 ? quiet + 1 : 0
+    const now = progress()
+    quiet = now - before < SLOWEST * interval / 1000 && isClientsTurn() ? quiet + 1 : 0
     before = now
     if (quiet === LOOKS) socket.destroy()
   }, interval).unref()
-  response.once('close', () => clearInterval(look))
+  return () => clearInterval(look)
 }
 
 /** Bytes written to the network. Only the socket's handle knows how much of a buffer was written. */

@@ -1,16 +1,20 @@
 import { spawnSync } from 'node:child_process'
+import { once } from 'node:events'
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
 import { join } from 'node:path'
 import process from 'node:process'
 import { json } from 'node:stream/consumers'
+import { connect as connectTls } from 'node:tls'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { Type } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
 import { readConfig } from '#src/config/config.ts'
 import { testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
-import { API_KEY, build, temporaryFolder } from '#test/helper.ts'
+import { API_KEY, build, extraRoutes, temporaryFolder } from '#test/helper.ts'
+import { listen, target } from '#test/raw.ts'
 import { type ServerProcess, startServer } from '#test/running-server.ts'
 import { type Nginx, SHIPPED, startNginx, without, writeNginx } from './nginx.ts'
 
@@ -250,4 +254,42 @@ t.test('restarting instances in turn under load loses no request and repeats no 
   t.same(rows.filter(({ count }) => count !== 1), [])
   t.ok(reads > 50 && names.length > 50, `${reads} reads, ${names.length} POSTs`)
   t.comment(`${reads} reads, ${names.length} POSTs`)
+})
+
+t.test('behind nginx a slow body and a slow reader take up nothing of the server', { skip }, async (t) => {
+  const MUCH = 8 * 1024 * 1024
+  const config = { access: 'public' as const }
+  let begun = 0
+  let ended = 0
+  const { app } = await build(t, {}, extraRoutes((app) => {
+    app.get('/prova/molto', { config, schema: { response: { 200: Type.Any() } } }, async (_request, reply) => {
+      begun++
+      reply.raw.once('close', () => { ended++ })
+      return await reply.type('application/octet-stream').send(Buffer.alloc(MUCH))
+    })
+  }))
+  let requests = 0
+  app.server.on('request', () => { requests++ })
+  const port = await listen(app)
+  const nginx = await writeNginx(t, [port, port])
+  await startNginx(t, nginx)
+  const open = async (bytes: string) => {
+    const socket = connectTls({
+      port: nginx.port, host: '127.0.0.1', servername: 'locanda.example', ca: nginx.certificate
+    })
+    t.teardown(() => socket.destroy())
+    socket.on('error', () => {})
+    await once(socket, 'secureConnect')
+    socket.write(bytes)
+    return socket
+  }
+  const body = JSON.stringify({ email: 'ada@example.org', password: 'x'.repeat(100) })
+  const slow = await open(target('POST', '/auth/v1/token?grant_type=password', {
+    host: 'locanda.example', 'content-type': 'application/json', 'content-length': String(body.length)
+  }) + body.slice(0, 20))
+  const reader = (await open(target('GET', '/prova/molto', { host: 'locanda.example' }))).pause()
+  while (ended === 0) await sleep(20)
+  t.same([begun, reader.bytesRead < MUCH, requests], [1, true, 1], 'the server is done before the client has read')
+  slow.write(body.slice(20))
+  while (requests < 2) await sleep(20)
 })

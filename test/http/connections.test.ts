@@ -282,6 +282,18 @@ t.test('unfinished bodies of callers without credentials do not block callers wi
   t.equal(answer.statusCode, 400)
 })
 
+t.test('a client that sends next to nothing of a large body is disconnected', async (t) => {
+  const { app } = await build(t, {}, undefined, { times: { stalledBodyMs: 400 } })
+  const hasty = await listen(app)
+  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': String(TEXT.length) }
+  const slow = await openSocket(t, hasty, `${target('POST', '/api/saveOspiti', headers)}{"`)
+  await once(slow.resume(), 'close')
+  const answer = await app.inject({
+    method: 'POST', url: '/api/saveOspiti', headers: { 'x-api-key': API_KEY }, payload: { testo: TEXT }
+  })
+  t.equal(answer.statusCode, 400, 'a body that arrives is read')
+})
+
 t.test('a body with a file may have few fields, not counting separators inside its strings', async (t) => {
   const upload = { booking_id: 1, guest_idx: 0, side: 'front', ext: 'jpg', base64Image: ',:"\\'.repeat(1000) }
   const fields = Object.fromEntries(Array.from({ length: 60 }, (_, n) => [`campo${n}`, n]))

@@ -144,12 +144,20 @@ t.test('callers without credentials, however many, take no turn of callers with 
   acquireSlot(from('192.0.2.1', 'user:2'))
 })
 
+t.test('a network without credentials has at most a quarter of the turns', async (t) => {
+  const acquireSlot = limitConcurrencyByCaller({ total: 8, perCaller: 8 })
+  for (let n = 0; n < 2; n++) acquireSlot(from('2001:db8::1'))
+  t.throws(() => acquireSlot(from('2001:db8::2')), { code: 'SERVIZIO_OCCUPATO' }, 'the same /64')
+  acquireSlot(from('2001:db8:1::1'))
+  for (let n = 0; n < 8; n++) acquireSlot(from('2001:db8::1', 'user:1'))
+})
+
 t.test('giving a turn back twice counts once', async (t) => {
   const acquireSlot = limitConcurrencyByCaller({ total: 2, perCaller: 2 })
-  const giveBack = acquireSlot(from('192.0.2.1'))
-  acquireSlot(from('192.0.2.1'))
+  const giveBack = acquireSlot(from('192.0.2.1', 'user:1'))
+  acquireSlot(from('192.0.2.1', 'user:1'))
   giveBack()
   giveBack()
-  acquireSlot(from('192.0.2.1'))
-  t.throws(() => acquireSlot(from('192.0.2.1')), { code: 'SERVIZIO_OCCUPATO' })
+  acquireSlot(from('192.0.2.1', 'user:1'))
+  t.throws(() => acquireSlot(from('192.0.2.1', 'user:1')), { code: 'SERVIZIO_OCCUPATO' })
 })

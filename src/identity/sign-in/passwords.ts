@@ -12,7 +12,7 @@ import { COMMON_PASSWORDS } from './common-passwords.ts'
  * make visibly different passwords equal (`①` and `1`).
  */
 export interface Passwords {
-  /** An argon2id hash in PHC format. @throws ServizioOccupato when too many are being computed */
+  /** An argon2id hash in PHC format. @throws ServizioOccupato when its turn does not come in time */
   hash (password: string, turn?: Turn): Promise<string>
   /**
    * Whether the password matches the hash. Null (no account, or one without a password) and an unknown kind of hash
@@ -21,12 +21,13 @@ export interface Passwords {
   verify (hash: string | null, password: string, turn?: Turn): Promise<boolean>
 }
 
-/** `later`: for work that a stranger can cause without an account. Sign-ins have precedence, and their own queue. */
+/** `later`: for work that a stranger can cause without an account. Sign-ins have precedence. */
 type Turn = 'first' | 'later'
 
 interface PasswordLimits {
   atOnce?: number
-  waiting?: Readonly<Record<Turn, number>>
+  /** Maximum milliseconds that a password waits for its turn. */
+  waitMs?: number
   /** True if any account has an imported hash, which takes another time to verify than a hash of this server. */
   hasImportedHashes?: () => Promise<boolean>
 }
@@ -79,10 +80,10 @@ const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
  */
 export function createPasswords ({
   atOnce = Math.max(1, availableParallelism() - 1),
-  waiting = { first: 20, later: 5 },
+  waitMs = 10_000,
   hasImportedHashes = async () => false
 }: PasswordLimits = {}): Passwords {
-  const inTurn = takeTurns(atOnce, waiting)
+  const inTurn = takeTurns(atOnce, waitMs)
   const dummyHash = hashWithoutPassword()
 
   return {
@@ -156,26 +157,37 @@ export function requireStrongPassword (password: string, email: string): void {
 
 /**
  * Runs at most `atOnce` tasks at a time, first come first served, but `later` ones after all others.
- * @throws ServizioOccupato when too many others of its kind are waiting
+ * @throws ServizioOccupato when a task's turn has not come after `waitMs`
  */
 export function takeTurns (
-  atOnce: number, waiting: Readonly<Record<Turn, number>>
+  atOnce: number, waitMs: number
 ): <T> (turn: Turn, task: () => Promise<T>) => Promise<T> {
-  const queues: Readonly<Record<Turn, (() => void)[]>> = { first: [], later: [] }
+  const queues: Readonly<Record<Turn, Set<() => void>>> = { first: new Set(), later: new Set() }
   let running = 0
 
+  async function wait (queue: Set<() => void>): Promise<void> {
+    const { promise, resolve, reject } = Promise.withResolvers<void>()
+    queue.add(resolve)
+    const timer = setTimeout(() => {
+      queue.delete(resolve)
+      reject(new ServizioOccupato())
+    }, waitMs)
+    await promise.finally(() => clearTimeout(timer))
+  }
+
   return async function inTurn (turn, task) {
-    const queue = queues[turn]
     if (running < atOnce) running++
-    else if (queue.length < waiting[turn]) await new Promise<void>((resolve) => queue.push(resolve))
-    else throw new ServizioOccupato()
+    else await wait(queues[turn])
     try {
       return await task()
     } finally {
       // The next waiting task inherits the turn, so a new one cannot overtake it.
-      const next = queues.first.shift() ?? queues.later.shift()
-      if (next) next()
-      else running--
+      const queue = queues.first.size > 0 ? queues.first : queues.later
+      const [next] = queue
+      if (next) {
+        queue.delete(next)
+        next()
+      } else running--
     }
   }
 }

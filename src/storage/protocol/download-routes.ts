@@ -52,7 +52,7 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
     const file = await namedFiles.named(bucket, name)
     // The link was for an earlier file of this name.
     if (file.id !== object) throw new StorageError('NoSuchKey')
-    return await reply.sendObject(file, { download, isLinked: true })
+    return await reply.sendObject(file, { download, isLinked: true, isSigned: true })
   })
 
   app.get('/object/info/:bucket/*', infoRoute, infoOfVisible)

@@ -60,7 +60,8 @@ export const turns: Scenario = {
 async function send (
   { address }: Target, key: string, [path, body]: Call, signal: AbortSignal | null = null
 ): Promise<number> {
-  const credentials: Record<string, string> = key === API_KEY ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }
+  const credentials: Record<string, string> =
+    key === API_KEY ? { 'x-api-key': key } : { authorization: `Bearer ${key}` }
   const response = await fetch(address + path, {
     method: 'POST', headers: { ...credentials, 'content-type': 'application/json' }, body: JSON.stringify(body), signal
   })

@@ -18,8 +18,8 @@ const line = await page(LINES.slice(0, 1), { width: 500, dpi: 130 })
 const { app, call, logs } = await build(t, { RATE_LIMIT_HEAVY_MAX: '1000' })
 
 /** The text reader would need more than its deadline for it. */
-const jpegNoise = async () => await sharp(randomBytes(1600 * 1200 * 3), { raw: { width: 1600, height: 1200, channels: 3 } })
-  .jpeg().toBuffer()
+const jpegNoise = async () =>
+  await sharp(randomBytes(1600 * 1200 * 3), { raw: { width: 1600, height: 1200, channels: 3 } }).jpeg().toBuffer()
 
 const ocr = (image: Buffer | string, options: object = {}, headers?: Record<string, string>) =>
   call('POST', '/api/ocr', { image: typeof image === 'string' ? image : image.toString('base64'), ...options }, headers)
