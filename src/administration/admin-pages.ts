@@ -74,7 +74,10 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
 
   app.get('/ad/', pageRoute, async (_request, reply) => {
     const page = await overviewPage(db, config.ALLOGGIATI_MODE)
-    return reply.header('content-security-policy', PAGE_POLICY).type('text/html; charset=utf-8').send(page)
+    return reply
+      .headers({ 'content-security-policy': PAGE_POLICY, 'cross-origin-opener-policy': 'same-origin' })
+      .type('text/html; charset=utf-8')
+      .send(page)
   })
 
   // Only administrators learn which pages exist. Everybody else gets the guard's refusal.

@@ -4,6 +4,7 @@ import type { ErrorObject } from 'ajv'
 import { envSchema } from 'env-schema'
 import { Environment, FORMS } from '#schemas/config.ts'
 import type { OAuthProvider } from '#schemas/oauth-provider.ts'
+import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { requireOtherPlace } from './backup-folder.ts'
 import { findFault, splitList } from './checks.ts'
@@ -129,11 +130,14 @@ function named<T> (variable: string, read: () => T, folder?: string): T {
 
 /** Warnings about settings that are valid but probably unintended. Each is a fixed log line. */
 export function configWarnings ({ PUBLIC_URL, ALLOGGIATI_MODE, ALLOGGIATI_UTENTE, BACKUP_DIR }: Config): string[] {
-  const { hostname } = new URL(PUBLIC_URL)
+  const { hostname, protocol } = new URL(PUBLIC_URL)
   const isProduction = ALLOGGIATI_MODE === 'production'
   return [
     ...(hostname === '0.0.0.0' || hostname === '[::]'
       ? ['PUBLIC_URL is not set, and HOST is every address: links in mails and pages do not work']
+      : []),
+    ...(isProduction && protocol === 'http:' && !isLoopbackHost(hostname)
+      ? ['PUBLIC_URL is plain http: passwords and guests\' data cross the network unencrypted']
       : []),
     ...(isProduction && ALLOGGIATI_UTENTE === undefined
       ? ['production mode without credentials of the police: nothing can be sent']

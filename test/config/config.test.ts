@@ -254,6 +254,8 @@ t.test('configWarnings warns about values that are probably unintended', async (
   t.match(configWarnings(readConfig(mode)), [/without credentials/, /no nightly backups: set BACKUP_DIR/])
   const backups = { BACKUP_DIR: '/srv/salvataggi', BACKUP_PASSPHRASE: 'otto barche sul lago' }
   t.same(configWarnings(readConfig({ ...mode, ...CREDENTIALS, ...backups })), [])
+  const plain = { ...mode, ...CREDENTIALS, ...backups, PUBLIC_URL: 'http://locanda.example' }
+  t.match(configWarnings(readConfig(plain)), [/plain http/])
 })
 
 t.test('a certificate file without a certificate prevents the start', async (t) => {

@@ -10,7 +10,9 @@ import type { UserRow } from '../people/find-users.ts'
 import {
   createFlow, isFlowExpired, issueAuthCode, readChallenge, takeFlow, type ChallengeParameters, type FlowState
 } from '../sign-in/flow-states.ts'
-import { allowedRedirect, redirectWithCode, redirectWithError, redirectWithSession } from '../sign-in/redirects.ts'
+import {
+  allowedRedirect, PKCE_REQUIRED, redirectWithCode, redirectWithError, redirectWithSession, requiresPkce
+} from '../sign-in/redirects.ts'
 import { sessionResponse } from '../sign-in/session-response.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/person-sessions.ts'
 import { findAccount, recordSignIn, requireLinkable } from './accounts.ts'
@@ -49,6 +51,8 @@ export async function startFlow (
   const client = clients.get(provider)
   if (!client) throw validationFailed(`Unsupported provider: Provider ${provider} could not be found`)
   const challenge = readChallenge(asked)
+  const redirectTo = allowedRedirect(config, redirect_to)
+  if (challenge.code_challenge === null && requiresPkce(redirectTo)) throw validationFailed(PKCE_REQUIRED)
   const id = randomUUID()
   const secrets: FlowSecrets = {
     verifier: randomPKCECodeVerifier(),
@@ -63,7 +67,7 @@ export async function startFlow (
     id,
     provider,
     ...challenge,
-    redirect_to: allowedRedirect(config, redirect_to),
+    redirect_to: redirectTo,
     linking_user_id: linking?.userId ?? null,
     provider_secrets: sealFlowSecrets(keys, id, secrets),
     authentication_method: 'oauth'

@@ -1,5 +1,6 @@
 import cookie from '@fastify/cookie'
 import createError from '@fastify/error'
+import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { parseForm } from '#src/lib/urlencoded.ts'
@@ -12,7 +13,7 @@ const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da un
 
 /**
  * Accepts only urlencoded forms, and only from pages of this server. New browsers send the origin in `Sec-Fetch-Site`,
- * except over plain http to other hosts than localhost. Otherwise a `SameSite=Strict` cookie proves the origin.
+ * except over plain http to other hosts than localhost. Otherwise `Origin` and a `SameSite=Strict` cookie prove it.
  *
  * A browser without that cookie stores no session cookie either. The request is rejected before it uses up a code or a
  * link. The answer sets the cookie again, in case the person has allowed cookies meanwhile. An old browser's form may
@@ -36,10 +37,17 @@ export default fp(async function forms (app) {
       setMark(reply)
       return
     }
-    const { 'sec-fetch-site': site = 'same-origin' } = request.headers
-    if (site !== 'same-origin') throw new ModuloEstraneo()
+    if (!isOwnForm(request)) throw new ModuloEstraneo()
     if (hasMark(request)) return
     setMark(reply)
     throw new CookieAssenti()
   })
 }, { name: 'page-forms' })
+
+/** Whether the form is of this server, by `Sec-Fetch-Site`, or by `Origin` where the browser does not send that. */
+function isOwnForm ({ headers: { 'sec-fetch-site': site, origin }, server, host }: FastifyRequest): boolean {
+  if (site !== undefined) return site === 'same-origin'
+  if (origin === undefined) return true
+  if (!URL.canParse(origin)) return false
+  return origin === new URL(server.identity.config.PUBLIC_URL).origin || new URL(origin).host === host
+}

@@ -143,6 +143,7 @@ ${content}
       'cache-control': 'no-store',
       'content-language': language,
       'content-security-policy': POLICY,
+      'cross-origin-opener-policy': 'same-origin',
       vary: 'accept-language',
       'x-frame-options': 'DENY'
     })

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import type { PersonPrincipal } from '../directory.ts'
+import { callRoute } from './call-route.ts'
 import { sessionResponse } from '../sign-in/session-response.ts'
 import { findSignedIn, type SignedIn } from '../sign-in/person-sessions.ts'
 import { sessionOf, setSession } from './page-cookies.ts'
@@ -60,6 +61,7 @@ export async function requireVisitor (
   throw new RedirectError(then === undefined ? SECOND_FACTOR : `${SECOND_FACTOR}?dopo=${then}`)
 }
 
+/** Begins the browser's session, and ends its earlier one, which no cookie would name any more. */
 export async function beginVisit (
   request: FastifyRequest, reply: FastifyReply, { access_token }: Pick<AuthSession, 'access_token'>
 ): Promise<Visitor> {
@@ -67,8 +69,18 @@ export async function beginVisit (
   const visitor = typeof caller === 'string' ? undefined : await findVisitor(request, caller.sessionId)
   // Another request has ended the session meanwhile.
   if (visitor === undefined) throw new RedirectError(SIGN_IN)
+  const earlier = sessionOf(request)
+  if (earlier !== visitor.session.id) await endVisit(request, earlier)
   setSession(reply, visitor.session.id)
   return visitor
+}
+
+/** Ends the browser's session, if it is active. */
+export async function endVisit (request: FastifyRequest, sessionId = sessionOf(request)): Promise<void> {
+  const visitor = sessionId === undefined ? undefined : await findVisitor(request, sessionId)
+  if (visitor === undefined) return
+  const { token } = visitor
+  await callRoute(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
 }
 
 export async function backToAccount (reply: FastifyReply, word = 'fatto'): Promise<FastifyReply> {

@@ -12,7 +12,7 @@ import { explain, settleRefusal } from './show-error.ts'
 import { Fields, formPage, page, PageQuery } from './page-route.ts'
 import { fill } from './page-texts.ts'
 import {
-  ACCOUNT, beginVisit, findVisitor, needsPassword, PASSWORD, SIGN_IN, SIGN_OUT
+  ACCOUNT, beginVisit, endVisit, findVisitor, needsPassword, PASSWORD, SIGN_IN, SIGN_OUT
 } from './page-visitor.ts'
 
 /** From our own pages, or from a front end. */
@@ -58,12 +58,10 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post(SIGN_OUT, page('postUscita', 'Esce', { body: Fields(['altro']) }), async (request, reply) => {
-    const visitor = await findVisitor(request)
-    if (visitor) {
-      const { token } = visitor
-      await callRoute(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
-    }
+    await endVisit(request)
     clearSession(reply)
+    // Otherwise a later person could see pages of this one in the history.
+    reply.header('clear-site-data', '"cache"')
     // The next person to sign in must not inherit the front end's request, unless it is this person under another name.
     if (request.body.altro === undefined) clearApp(reply)
     return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)

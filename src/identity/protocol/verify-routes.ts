@@ -17,7 +17,8 @@ import { browserCookie } from '../sign-in/browser-cookie.ts'
 import { issueAuthCode } from '../sign-in/flow-states.ts'
 import { deleteExpiredTokens, takeByCode, takeByLink, type TokenRow } from '../sign-in/one-time-tokens.ts'
 import {
-  allowedRedirect, redirectWithCode, redirectWithError, redirectWithMessage, redirectWithSession
+  allowedRedirect, PKCE_REQUIRED, redirectWithCode, redirectWithError, redirectWithMessage, redirectWithSession,
+  requiresPkce
 } from '../sign-in/redirects.ts'
 import { sessionResponse } from '../sign-in/session-response.ts'
 import { beginSession, clientOf, type SignedIn } from '../sign-in/person-sessions.ts'
@@ -96,6 +97,8 @@ async function openLink (
     const attempt = { take: taking, refusal }
     const result = await redeem<SignedIn | string>(request, attempt, async (tx, person, taken) => {
       const { kind, flow_state_id: flow } = taken
+      // Rolls back, so that the code of the same mail still works.
+      if (flow === null && requiresPkce(redirectTo)) throw validationFailed(PKCE_REQUIRED)
       if (flow === null) return await beginSessionOf(tx, request, person, kind)
       return await issueCodeOf(tx, request, person, kind, flow)
     })

@@ -52,6 +52,16 @@ function decodedPath (path: string): string | undefined {
   return undefined
 }
 
+export const PKCE_REQUIRED = 'PKCE flow is required to redirect to an app'
+
+/**
+ * Other apps of a device may register the same scheme, and would get the tokens in the fragment. So an app of its own
+ * scheme must exchange a code, with PKCE.
+ */
+export function requiresPkce (redirectTo: string): boolean {
+  return !/^https?:/i.test(redirectTo)
+}
+
 /** Adds a code that the client exchanges. @param redirectTo from `allowedRedirect`, as in the other functions */
 export function redirectWithCode (redirectTo: string, code: string): string {
   const url = new URL(redirectTo)

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict'
-import { randomBytes } from 'node:crypto'
+import { randomBytes, randomUUID } from 'node:crypto'
 import fc from 'fast-check'
 import type { FastifyInstance } from 'fastify'
 import { Secret } from 'otpauth'
@@ -88,6 +88,24 @@ t.test('removing a passkey ends the sessions that passkeys began, and no others'
   t.equal((await callAs(app, service, 'DELETE', url)).statusCode, 204)
   t.same(await sessionStatus(anna, own, another), [200, 401, 401], 'an administrator ends all sessions')
   t.match(await audited(), [{ details: { user: userId, revoked: 2 } }])
+})
+
+t.test('a passkey that names another user than its owner is refused', async (t) => {
+  const bice = await token({ name: 'bice' })
+  const { sub: userId } = claimsOf(bice)
+  const key = device(PUBLIC_URL)
+  await register(app, bice, key)
+  const signIn = async (userHandle: unknown) => {
+    const { body: { challenge_id, options } } = await post(app, bice, '/passkeys/authentication/options', {})
+    const proof = key.prove(options.challenge)
+    const credential = { ...proof, response: { ...proof.response, userHandle } }
+    return (await post(app, bice, '/passkeys/authentication/verify', { challenge_id, credential })).status
+  }
+  const handle = (text: string) => Buffer.from(text).toString('base64url')
+  t.equal(await signIn(handle(randomUUID())), 400)
+  t.equal(await signIn(7), 400)
+  t.equal(await signIn(handle(userId)), 200)
+  t.equal(await signIn(null), 200)
 })
 
 const skip = CHROMIUM ? false : 'no Chromium is installed'

@@ -77,8 +77,33 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal(browser.page().path, '/auth/accedi?esito=uscita')
     t.match(browser.page().body, 'Sei uscito.')
     t.same(await app.sql`select 1 from sessions where user_id = ${id}`, [])
+    const again = await signedIn('ciro@example.org')
+    const left = await app.inject({
+      method: 'POST',
+      url: '/auth/esci',
+      payload: '',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: again.cookie() }
+    })
+    t.equal(left.headers['clear-site-data'], '"cache"')
     const response = await app.inject({ url: '/auth/account', headers: { cookie: stolen } })
     t.match(response, { statusCode: 303, headers: { location: '/auth/accedi' } })
+  })
+
+  t.test('end the earlier session of the browser when the person signs in again', async (t) => {
+    const id = await person('doppia@example.org')
+    const browser = await signedIn('doppia@example.org')
+    const sessions = async () => await app.sql<{ id: string }[]>`select id from sessions where user_id = ${id}`
+    const [earlier] = await sessions()
+    const response = await app.inject({
+      method: 'POST',
+      url: '/auth/accedi',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', cookie: browser.cookie() },
+      payload: new URLSearchParams({ email: 'doppia@example.org', password: PASSWORD }).toString()
+    })
+    t.equal(response.statusCode, 303)
+    const now = await sessions()
+    t.equal(now.length, 1)
+    t.not(now[0]!.id, earlier!.id)
   })
 
   t.test('add an app, show recovery codes, and require a code from then on', async (t) => {
@@ -216,6 +241,10 @@ t.test('the pages of a person who signs in', async (t) => {
       t.same(response.cookies, [])
       t.match(response.body, TEXTS.it.foreignForm)
     }
+    for (const origin of ['https://altrove.example', 'null']) {
+      t.equal((await post({ origin, cookie: 'locanda_form=1' })).statusCode, 403, origin)
+    }
+    t.equal((await post({ origin: new URL(app.identity.config.PUBLIC_URL).origin })).statusCode, 400, 'our own origin')
     const silent = await post({})
     t.equal(silent.statusCode, 400, 'a browser without Sec-Fetch-Site and cookie')
     t.match(silent.cookies, [{ name: 'locanda_form', sameSite: 'Strict' }], 'not sent by other sites’ forms')

@@ -182,6 +182,18 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.notOk((await admin.listUsers()).data.users.some(({ email }) => email === 'altra@example.org'))
   })
 
+  t.test('an app of its own scheme gets no tokens in a fragment', async (t) => {
+    await person('telefono@example.org')
+    const redirectTo = 'com.example.locanda://auth/arrivo'
+    const { data: { properties } } = await admin.generateLink({
+      type: 'magiclink', email: 'telefono@example.org', options: { redirectTo }
+    })
+    const { pathname, search } = new URL(properties!.action_link)
+    const { headers: { location = '' } } = await app.inject(pathname + search)
+    t.match(location, `${redirectTo}?error=access_denied`)
+    t.notMatch(location, /token/)
+  })
+
   t.test('another role or audience is refused, never ignored', async (t) => {
     const id = await person('ruolo@example.org')
     for (const fields of [{ role: 'service_role' }, { aud: 'altri' }]) {

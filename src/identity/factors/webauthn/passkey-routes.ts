@@ -166,7 +166,8 @@ async function proveAndSignIn (
   await countProof(request, reply)
   const challenge = await takeChallenge(app.db, 'authentication', challenge_id, null)
   const known = await findPasskey(app.db, String(credential.id))
-  const counter = known && await readProof(party, credential, challenge, known, 'passkey')
+  const isOwn = known !== undefined && namesOwner(credential, known)
+  const counter = isOwn ? await readProof(party, credential, challenge, known, 'passkey') : undefined
   if (known !== undefined && counter !== undefined) return await signIn(request, known, counter)
   await app.audit.append(app.db, {
     actor: 'anonimo',
@@ -176,6 +177,16 @@ async function proveAndSignIn (
     details: { reason: 'webauthn_verification_failed' }
   })
   throw new AuthError('webauthn_verification_failed')
+}
+
+/**
+ * Whether the device names the owner of the passkey (WebAuthn §7.2, step 6). Registration gave it the owner's id. Some
+ * security keys do not repeat it.
+ */
+function namesOwner ({ response }: Record<string, unknown>, { user_id }: CredentialRow): boolean {
+  const { userHandle } = (response ?? {}) as { userHandle?: unknown }
+  if (userHandle === undefined || userHandle === null) return true
+  return typeof userHandle === 'string' && Buffer.from(userHandle, 'base64url').toString() === user_id
 }
 
 async function signIn (request: FastifyRequest, { id, user_id }: CredentialRow, counter: number): Promise<SignedIn> {
