@@ -4,11 +4,11 @@ import type { EventType } from '#schemas/event.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { VERSION } from '#src/lib/version.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { lastMigration, schemaAfter } from '#src/database/journal.ts'
+import { lastMigration } from '#src/database/journal.ts'
 import type { Backend, OpenedFile } from '#src/services/files/backends/backend.ts'
 import { encryptedSize } from '#src/services/files/encryption.ts'
 import { OperationError } from './errors.ts'
-import { copyOut, onlyKnown, readSequences, readTables, SPELLING } from './saved-tables.ts'
+import { copyOut, ownTables, readSequences, readTables, SPELLING } from './saved-tables.ts'
 import { atOnce, isSealed, readBackup, rowsIn, seal, type Entry, type Manifest, type Summary } from './sealed-tar.ts'
 
 /** The parts of an installation that a backup reads. `sql` is a pool of one connection. */
@@ -60,7 +60,7 @@ async function * entriesOf (tx: postgres.TransactionSql, source: Source, summary
   const migration = await lastMigration(tx)
   if (migration === undefined) throw new OperationError('il database è vuoto: non c’è nulla da salvare')
   await requirePlace(tx, source.backend)
-  const { own, foreign } = onlyKnown(await readTables(tx), schemaAfter(migration))
+  const { own, foreign } = ownTables(await readTables(tx), migration)
   summary.foreign = foreign
   yield jsonEntry('manifest.json', {
     version: VERSION,

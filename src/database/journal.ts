@@ -21,20 +21,3 @@ export async function lastMigration (sql: postgres.ISql): Promise<number | undef
     select max(created_at) as latest from drizzle.__drizzle_migrations`
   return latest === null ? undefined : Number(latest)
 }
-
-/** Column names by table name. */
-export type Schema = ReadonlyMap<string, readonly string[]>
-
-/**
- * The schema after a migration (`when` of drizzle's journal), from the migration's snapshot. Undefined if the migration
- * belongs to a newer program.
- */
-export function schemaAfter (migration: number): Schema | undefined {
-  const entry = readJournal().find(({ when }) => when === migration)
-  if (!entry) return undefined
-  const file = `${MIGRATIONS}/meta/${String(entry.idx).padStart(4, '0')}_snapshot.json`
-  const { tables } = JSON.parse(readFileSync(file, 'utf8')) as {
-    tables: Record<string, { name: string, columns: Record<string, unknown> }>
-  }
-  return new Map(Object.values(tables).map(({ name, columns }) => [name, Object.keys(columns)]))
-}

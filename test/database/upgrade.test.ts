@@ -6,7 +6,7 @@ import type postgres from 'postgres'
 import t, { type Test } from 'tap'
 import { readTables } from '#src/backup/saved-tables.ts'
 import { connect } from '#src/database/connect.ts'
-import { readJournal } from '#src/database/journal.ts'
+import { MIGRATIONS, readJournal } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { carryOut, retryOnLockTimeout, knownMigrations, migrate } from '#src/database/migrate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -54,6 +54,14 @@ t.test("a start waits for another process's upgrade, longer than the statement t
   await sleep(800)
   await other.sql`select pg_advisory_unlock(${LOCKS.migrations})`
   t.match(await upgrading, { from: null })
+})
+
+t.test('only the newest migration has a snapshot, on one line', (t) => {
+  const folder = join(MIGRATIONS, 'meta')
+  const newest = `${String(readJournal().at(-1)!.idx).padStart(4, '0')}_snapshot.json`
+  t.same(readdirSync(folder).toSorted(), [newest, '_journal.json'], 'run `npm run migrations`')
+  t.equal(readFileSync(join(folder, newest), 'utf8').split('\n').length, 2)
+  t.end()
 })
 
 async function countRows (sql: postgres.Sql): Promise<Record<string, number>> {

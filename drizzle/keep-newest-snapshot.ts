@@ -1,0 +1,8 @@
+import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+
+/* Runs after drizzle-kit, which reads only the newest snapshot. It writes each one on thousands of lines. */
+const META = new URL('migrations/meta/', import.meta.url)
+const snapshots = readdirSync(META).filter((name) => name.endsWith('_snapshot.json')).sort()
+const newest = new URL(snapshots.pop()!, META)
+for (const name of snapshots) rmSync(new URL(name, META))
+writeFileSync(newest, `${JSON.stringify(JSON.parse(readFileSync(newest, 'utf8')))}\n`)
