@@ -2,6 +2,7 @@ import { readFile, rm } from 'node:fs/promises'
 import { basename } from 'node:path'
 import { desc, eq } from 'drizzle-orm'
 import type { AnyPgColumn, AnyPgTable } from 'drizzle-orm/pg-core'
+import { ignoring } from '#src/lib/ignoring.ts'
 import { writeAtomically } from '#src/lib/write-atomically.ts'
 import type { Executor } from './connect.ts'
 
@@ -110,9 +111,8 @@ export function chainHead (file: string, chain: Chain): ChainHead {
 /** The text of the file. Undefined if it does not exist. */
 async function read (file: string): Promise<string | undefined> {
   try {
-    return await readFile(file, 'utf8')
+    return await readFile(file, 'utf8').catch(ignoring('ENOENT'))
   } catch (err) {
-    if (err instanceof Error && 'code' in err && err.code === 'ENOENT') return undefined
     throw new HeadFileError(`${basename(file)} cannot be read`, { cause: err })
   }
 }

@@ -1,12 +1,9 @@
-import { statfs } from 'node:fs/promises'
 import fp from 'fastify-plugin'
 import type postgres from 'postgres'
 import type { Config } from '#src/config/config.ts'
+import { isOutOfSpace } from '#src/lib/disk-space.ts'
 import { SpazioEsaurito } from '#src/lib/errors.ts'
 import { databaseProblem, isDiskFull } from './problems.ts'
-
-/** Free bytes in `DATA_DIR` below which we assume that writes fail. */
-const ROOM = 1024 * 1024
 
 const { code: CODE } = new SpazioEsaurito()
 
@@ -45,9 +42,7 @@ export default fp<{ config: Config }>(async function disk (app, { config }) {
   })
 
   app.decorate('isDiskFull', async (sql) => {
-    // A missing folder holds no files yet.
-    const found = await statfs(config.DATA_DIR).catch(() => undefined)
-    if (found && found.bavail * found.bsize < ROOM) return note(true)
+    if (await isOutOfSpace(config.DATA_DIR)) return note(true)
     return isFull && note(!await sql.begin(async (tx) => {
       await tx`create temporary table room on commit drop as
         select repeat(md5(n::text), 30) as filler from generate_series(1, 1000) n`

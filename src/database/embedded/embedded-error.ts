@@ -7,10 +7,3 @@ export class EmbeddedError extends Error {
     this.name = 'EmbeddedError'
   }
 }
-
-/** For `catch`: rethrows every error but the one with this system error code. */
-export function ignoring (code: string): (err: unknown) => undefined {
-  return (err) => {
-    if (!(err instanceof Error && 'code' in err && err.code === code)) throw err
-  }
-}

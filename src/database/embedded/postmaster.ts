@@ -1,30 +1,15 @@
-import {
-  access, chmod, mkdir, mkdtemp, open, readdir, readFile, readlink, rename, rm, rmdir, stat, statfs
-} from 'node:fs/promises'
+import { randomInt } from 'node:crypto'
+import { access, chmod, mkdir, mkdtemp, readdir, readFile, readlink, rename, rm, rmdir, stat } from 'node:fs/promises'
 import { platform } from 'node:os'
 import { basename, dirname, join, relative } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import postgres from 'postgres'
-import { dataArgument, give, run, type Account } from './account.ts'
-import { EmbeddedError, ignoring, type Log } from './embedded-error.ts'
-
-/** The parameters for finding, starting and stopping the cluster of one `DATA_DIR`. */
-export interface Site {
-  /** `DATA_DIR`. */
-  home: string
-  /** The data folder. */
-  folder: string
-  bin: string
-  version: string
-  account: Account
-  /** The loopback address, or the path of the socket's folder up to the colon: its name ends with `,:5432`. */
-  host: string
-  port: number
-  /** Needed only at the loopback address. */
-  password: string | undefined
-  settings: Readonly<Record<string, string>>
-  log: Log
-}
+import { isOutOfSpace } from '#src/lib/disk-space.ts'
+import { ignoring } from '#src/lib/ignoring.ts'
+import { syncFolder } from '#src/lib/sync-folder.ts'
+import { give, HERE, run } from './account.ts'
+import { EmbeddedError } from './embedded-error.ts'
+import type { Site } from './site.ts'
 
 /** A connection that stays open. It closes when the cluster crashes. */
 export interface Held { sql: postgres.Sql, port: number, closed: Promise<void> }
@@ -38,39 +23,25 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   jit: 'off',
   // Limit per process, so that a huge sort does not fill the disk of the ledger.
   temp_file_limit: '2GB',
-  // Keeps personal data out of the log: no statements, no values of violated constraints.
+  // Keeps personal data out of the log, which are in statements, in violated values and in messages that these raise.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
-  // Error messages contain values, too, and a statement can raise any number of messages.
   log_min_messages: 'fatal'
 }
 
-/** Options of a new cluster. The builtin provider sorts the same on every system and with every C library. */
-const INITDB_OPTIONS: readonly string[] = [
-  '--username=postgres',
-  '--encoding=UTF8',
-  '--locale=C',
-  '--locale-provider=builtin',
-  '--builtin-locale=C.UTF-8',
-  '--data-checksums',
-  // The socket lies in a folder that only its owner can enter; over TCP there is a password.
-  '--auth-local=trust',
-  '--auth-host=scram-sha-256',
-  '--no-instructions'
-]
+/** The builtin provider sorts the same on every system and with every C library. */
+const LOCALE = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
+/** The socket lies in a folder that only its owner can enter; over TCP there is a password. */
+const ACCESS = ['--username=postgres', '--auth-local=trust', '--auth-host=scram-sha-256']
 
-export const PASSWORD_FILE = 'postgres.password'
-const POLL_MS = 20
-const RETRY_MS = 200
+const POLL_MS = 50
 /** Crash recovery replays at most `max_wal_size`, which is slow on a slow disk. */
-const START_LIMIT_SECONDS = 300
-const STOP_LIMIT_SECONDS = 30
-/** Below this many free bytes we assume that writes fail. */
-const LOG_BYTES = 2 ** 20
+const START_LIMIT_MS = 300_000
+const STOP_LIMIT_SECONDS = '30'
 /** Error codes of a server that is starting, stopping or stopped. */
 const PASSING_CODES = /^(?:57P0[123]|ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_CLOSED|CONNECT_TIMEOUT)$/
-/** Log messages of PostgreSQL while child processes of a killed postmaster are still exiting. */
-const PASSING_WORDS = /is still in use|lock file ".*" already exists/
+/** Log messages while child processes of a killed postmaster are still exiting, or while the port is not free. */
+const PASSING_WORDS = /is still in use|lock file ".*" already exists|could not create any TCP\/IP sockets/
 
 /**
  * Creates the cluster when the folder is empty or missing. Otherwise it fixes owner and mode, which may be wrong after
@@ -80,22 +51,21 @@ const PASSING_WORDS = /is still in use|lock file ".*" already exists/
 export async function prepareFolder (site: Site): Promise<void> {
   const { folder, account, version, log } = site
   const [major] = version.split('.')
-  const names = await readdir(folder).catch(ignoring('ENOENT'))
-  if (!names?.length) {
-    log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
-    return await initialise(site)
-  }
   const found = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(ignoring('ENOENT')))?.trim()
-  if (found !== major) {
+  if (found === major) {
+    await chmod(folder, 0o700)
+    if (account && (await stat(folder)).uid !== account.uid) await give(folder, account)
+  } else if ((await readdir(folder).catch(ignoring('ENOENT')))?.length) {
     throw new EmbeddedError(`la cartella ${folder} contiene ${found ? `PostgreSQL ${found}` : 'altri file'}, ` +
       `il programma installato è PostgreSQL ${major}: nulla è stato toccato; convertire i dati (dump e ripristino)`)
+  } else {
+    log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
+    await initialise(site)
   }
-  await chmod(folder, 0o700)
-  if (account && (await stat(folder)).uid !== account.uid) await give(folder, account)
 }
 
 /** Renames the new cluster to its final name when it is complete. A killed initdb leaves only a folder to remove. */
-async function initialise ({ home, folder, account, bin, password }: Site): Promise<void> {
+async function initialise ({ folder, account, bin, passwordFile }: Site): Promise<void> {
   const [parent, prefix] = [dirname(folder), `${basename(folder)}.partial-`]
   const left = (await readdir(parent)).filter((name) => name.startsWith(prefix))
   for (const name of left) await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 })
@@ -104,34 +74,34 @@ async function initialise ({ home, folder, account, bin, password }: Site): Prom
   await give(partial, account)
   // Removes an empty folder, but fails for a symbolic link to a disk that is not mounted.
   await rmdir(folder).catch(ignoring('ENOENT'))
-  const options = ['-D', dataArgument(partial, account), ...INITDB_OPTIONS]
-  if (password !== undefined) options.push(`--pwfile=${join(home, PASSWORD_FILE)}`)
-  await run(join(bin, 'initdb'), options, account, partial)
+  const options = [...LOCALE, ...ACCESS, ...passwordFile === undefined ? [] : [`--pwfile=${passwordFile}`]]
+  await run(join(bin, 'initdb'), ['-D', HERE, ...options], account, partial)
   await rename(partial, folder)
-  if (platform() === 'win32') return
-  // Without fsync a power failure could undo the rename, and the next start would delete committed rows.
-  const handle = await open(parent)
-  await handle.sync().finally(() => handle.close())
+  // Otherwise a power failure could undo the rename, and the next start would delete committed rows.
+  await syncFolder(parent)
 }
+
+const pgCtl = ({ bin, account, folder }: Site, ...args: readonly string[]) =>
+  run(join(bin, 'pg_ctl'), [...args, '-D', HERE], account, folder)
 
 /** Connects as superuser to the running cluster, or starts it. @throws EmbeddedError when it cannot run */
 export async function attachOrStart (site: Site): Promise<Held> {
-  for (const limit = Date.now() + START_LIMIT_SECONDS * 1000; Date.now() < limit; await sleep(POLL_MS)) {
+  for (const limit = Date.now() + START_LIMIT_MS; Date.now() < limit; await sleep(POLL_MS)) {
     const held = await reach(site, 'postgres', 'postgres')
     if (held) return held
-    if (!await isRunning(site)) await start(site)
+    if (await runningPort(site) === undefined) await start(site)
   }
   throw new EmbeddedError(`non risponde: vedere ${site.folder}/postgres.log`)
 }
 
 /** Connects to the running cluster; undefined: it is starting, stopping or stopped. */
 export async function reach (site: Site, user: string, database: string): Promise<Held | undefined> {
-  const { port, isReady } = await readNote(site)
-  if (!isReady || !await isRunning(site)) return undefined
+  const port = await runningPort(site)
+  if (port === undefined) return undefined
   const { promise: closed, resolve: onclose } = Promise.withResolvers<void>()
   // The driver would otherwise replace the connection after an hour.
   const options = { max: 1, max_lifetime: null, fetch_types: false, onclose: () => onclose() }
-  const sql = postgres(urlOf({ ...site, port }, user, database), options)
+  const sql = postgres(urlOf(site, port, user, database), options)
   try {
     await sql`select 1`
     return { sql, port, closed }
@@ -143,7 +113,7 @@ export async function reach (site: Site, user: string, database: string): Promis
 }
 
 /** The URL for the driver, which treats a host with a comma as a socket path that includes the port. */
-export function urlOf ({ host, port, password }: Site, user: string, database: string): string {
+export function urlOf ({ host, password }: Site, port: number, user: string, database: string): string {
   const login = password === undefined ? user : `${user}:${password}`
   return `postgres://${login}@${encodeURIComponent(host)}:${port}/${database}`
 }
@@ -153,32 +123,27 @@ export function urlOf ({ host, port, password }: Site, user: string, database: s
  * and the next start waits for it.
  */
 export async function stopPostmaster (site: Site): Promise<void> {
-  const { folder, bin, account, log } = site
-  if (!await isRunning(site)) return
-  const args = ['stop', '-D', dataArgument(folder, account), '-m', 'fast', '-t', String(STOP_LIMIT_SECONDS)]
-  const failure = await run(join(bin, 'pg_ctl'), args, account, folder).then(() => undefined, (err: Error) => err)
-  log(failure?.message ?? 'PostgreSQL incorporato: fermato')
+  if (await runningPort(site) === undefined) return
+  await pgCtl(site, 'stop', '-m', 'fast', '-t', STOP_LIMIT_SECONDS)
+    .then(() => site.log('PostgreSQL incorporato: fermato'), (err: Error) => site.log(err.message))
 }
 
 /** Reads the lines of `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
-async function readNote ({ folder }: Site): Promise<{ pid: number, port: number, isReady: boolean }> {
+async function readNote ({ folder }: Site): Promise<{ pid: number, port: number }> {
   const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(ignoring('ENOENT'))
-  const [pid = '0', , , port, , , , status = ''] = text?.split('\n') ?? []
-  return { pid: Number.parseInt(pid, 10), port: Number(port), isReady: status.trim() === 'ready' }
+  const [pid = '0', , , port] = text?.split('\n') ?? []
+  return { pid: Number.parseInt(pid, 10), port: Number(port) }
 }
 
-/** Whether the postmaster runs. Only on Linux it detects that another program has got its pid. */
-async function isRunning (site: Site): Promise<boolean> {
-  const { folder, account, bin } = site
-  const { pid } = await readNote(site)
-  if (!(pid > 0)) return false
-  if (platform() !== 'linux') {
-    return await run(join(bin, 'pg_ctl'), ['status', '-D', folder], account).then(() => true, () => false)
-  }
+/** The port of a running postmaster. Only on Linux it detects that another program has got the pid of an ended one. */
+async function runningPort (site: Site): Promise<number | undefined> {
+  const { pid, port } = await readNote(site)
+  if (!(pid > 0)) return undefined
+  if (platform() !== 'linux') return await pgCtl(site, 'status').then(() => port, () => undefined)
   // In a container root may be unable to read the processes of other users. The account can read its own.
   const link = `/proc/${pid}/cwd`
-  const cwd = await readlink(link).catch(() => run('readlink', [link], account)).catch(() => '')
-  return cwd.trimEnd() === folder
+  const cwd = await readlink(link).catch(() => run('readlink', [link], site.account)).catch(() => '')
+  return cwd.trimEnd() === site.folder ? port : undefined
 }
 
 /**
@@ -186,7 +151,7 @@ async function isRunning (site: Site): Promise<boolean> {
  * Also returns after a failure that a retry may fix. @throws EmbeddedError when it cannot run
  */
 async function start (site: Site): Promise<void> {
-  const { folder, account, bin, version, log } = site
+  const { folder, version, log } = site
   const { pid } = await readNote(site)
   // PostgreSQL refuses to start with an empty pid file, or with the pid of another program.
   const isForeign = await access(`/proc/${pid}`).then(() => true, () => false)
@@ -196,22 +161,22 @@ async function start (site: Site): Promise<void> {
   const quote = platform() === 'win32' ? '' : "'"
   const settings = { ...SERVER_SETTINGS, ...site.settings, ...await listenSettings(site) }
   const options = Object.entries(settings).map(([name, value]) => `-c ${quote}${name}=${value}${quote}`).join(' ')
-  const args = ['start', '-D', dataArgument(folder, account), '-l', 'postgres.log', '-o', options]
   try {
-    await run(join(bin, 'pg_ctl'), [...args, '-t', String(START_LIMIT_SECONDS)], account, folder)
+    await pgCtl(site, 'start', '-l', 'postgres.log', '-o', options, '-t', String(START_LIMIT_MS / 1000))
     log(`PostgreSQL incorporato: ${version} avviato su ${folder}`)
   } catch (err) {
     const said = await readFile(logFile, 'utf8').catch(() => '')
-    if (PASSING_WORDS.test(said)) return await sleep(RETRY_MS)
+    if (PASSING_WORDS.test(said)) return
     const fatal = said.split('\n').findLast((line) => /FATAL|PANIC/.test(line))
-    const { bavail, bsize } = await statfs(folder)
+    if (fatal !== undefined) throw new EmbeddedError(`non si avvia: ${fatal}`, { cause: err })
     // On a full disk PostgreSQL cannot write the error to its log.
-    if (fatal === undefined && bavail * bsize < LOG_BYTES) throw new EmbeddedError('No space left on device')
-    throw fatal === undefined ? err : new EmbeddedError(`non si avvia: ${fatal}`, { cause: err })
+    throw await isOutOfSpace(folder) ? new EmbeddedError('No space left on device') : err
   }
 }
 
-async function listenSettings ({ folder, account, host, port }: Site): Promise<Record<string, string>> {
+async function listenSettings (site: Site): Promise<Record<string, string>> {
+  // Outside the ephemeral range (Linux from 32768, others from 49152), which outgoing connections may take.
+  const { folder, account, host, port = randomInt(20_000, 32_000) } = site
   if (!host.startsWith('/')) return { listen_addresses: host, unix_socket_directories: '', port: String(port) }
   const sockets = `${host}:${port}`
   // Recreated, because PostgreSQL would also refuse to start with a stale lock file beside the socket.

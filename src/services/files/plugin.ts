@@ -4,6 +4,7 @@ import fp from 'fastify-plugin'
 import { discarded_files, file_store } from '#drizzle/tables/storage.ts'
 import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
+import { ignoring } from '#src/lib/ignoring.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Backend } from './backends/backend.ts'
 import { chooseBackend, filesFolder } from './backends/choose-backend.ts'
@@ -74,9 +75,5 @@ export default fp<FilesOptions>(async function files (app, { config, keys, wrapB
 
 /** Called before the first file, if files are kept in `DATA_DIR`. */
 async function makeFolder (root: string): Promise<void> {
-  try {
-    await mkdir(root, { mode: 0o700 })
-  } catch (err) {
-    if (!(err instanceof Error && 'code' in err && err.code === 'EEXIST')) throw err
-  }
+  await mkdir(root, { mode: 0o700 }).catch(ignoring('EEXIST'))
 }

@@ -1,5 +1,7 @@
 import { constants, copyFile, mkdir, open, readdir, rename, rm, stat, type FileHandle } from 'node:fs/promises'
 import { join } from 'node:path'
+import { ignoring } from '#src/lib/ignoring.ts'
+import { syncFolder } from '#src/lib/sync-folder.ts'
 import { STRETCH_BYTES } from '../encryption.ts'
 import { folderOf, isId, type Backend } from './backend.ts'
 
@@ -8,6 +10,8 @@ const TEMPORARY = '.tmp'
 const FOLDER = /^[\da-f]{2}$/
 /** Does not follow a symbolic link in place of a file. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW
+/** For `catch`: undefined if the file does not exist. */
+const absent = ignoring('ENOENT')
 
 /**
  * Stores files in a folder as `<first two digits>/<id>`. The folder must exist, because a missing one may be an
@@ -30,7 +34,7 @@ export function folderBackend (root: string): Backend {
     },
 
     async get (id, range) {
-      const handle = await ifThere(open(pathOf(id), READ))
+      const handle = await open(pathOf(id), READ).catch(absent)
       if (!handle) return undefined
       try {
         const { size } = await handle.stat()
@@ -44,14 +48,14 @@ export function folderBackend (root: string): Backend {
     },
 
     async head (id) {
-      const found = await ifThere(stat(pathOf(id)))
+      const found = await stat(pathOf(id)).catch(absent)
       return found && { size: found.size, modified: found.mtime }
     },
 
     async delete (id) {
       const path = pathOf(id)
-      for (const each of [path, path + TEMPORARY]) await ifThere(rm(each))
-      await ifThere(syncFolder(join(root, folderOf(id))))
+      for (const each of [path, path + TEMPORARY]) await rm(each).catch(absent)
+      await syncFolder(join(root, folderOf(id))).catch(absent)
     },
 
     async * list (folder) {
@@ -60,10 +64,10 @@ export function folderBackend (root: string): Backend {
     },
 
     async copy (from, to) {
-      const source = await ifThere(open(pathOf(from), READ))
+      const source = await open(pathOf(from), READ).catch(absent)
       if (!source) return false
       await source.close()
-      const copied = await ifThere(place(to, async (temporary) => {
+      const copied = await place(to, async (temporary) => {
         await copyFile(pathOf(from), temporary, constants.COPYFILE_EXCL)
         const handle = await open(temporary, 'r+')
         try {
@@ -72,16 +76,16 @@ export function folderBackend (root: string): Backend {
           await handle.close()
         }
         return true
-      }))
+      }).catch(absent)
       return copied ?? false
     }
   }
 
   async function * listFolder (folder: string) {
-    for (const name of await ifThere(readdir(join(root, folder))) ?? []) {
+    for (const name of await readdir(join(root, folder)).catch(absent) ?? []) {
       const id = name.endsWith(TEMPORARY) ? name.slice(0, -TEMPORARY.length) : name
       if (!isId(id) || folderOf(id) !== folder) continue
-      const found = await ifThere(stat(join(root, folder, name)))
+      const found = await stat(join(root, folder, name)).catch(absent)
       if (found) yield { id, size: found.size, modified: found.mtime }
     }
   }
@@ -91,7 +95,8 @@ export function folderBackend (root: string): Backend {
     const folder = join(root, folderOf(id))
     const path = pathOf(id)
     const temporary = path + TEMPORARY
-    if (await makeFolder(folder)) await syncFolder(root)
+    const isNew = await mkdir(folder, { mode: 0o700 }).then(() => true, ignoring('EEXIST'))
+    if (isNew) await syncFolder(root)
     try {
       const written = await write(temporary)
       await rename(temporary, path)
@@ -101,26 +106,6 @@ export function folderBackend (root: string): Backend {
       await Promise.all([temporary, path].map((each) => rm(each, { force: true }).catch(() => {})))
       throw err
     }
-  }
-}
-
-/** True if the folder was created. */
-async function makeFolder (folder: string): Promise<boolean> {
-  try {
-    await mkdir(folder, { mode: 0o700 })
-    return true
-  } catch (err) {
-    if (codeOf(err) === 'EEXIST') return false
-    throw err
-  }
-}
-
-async function syncFolder (folder: string): Promise<void> {
-  const handle = await open(folder, 'r')
-  try {
-    await handle.sync()
-  } finally {
-    await handle.close()
   }
 }
 
@@ -149,18 +134,4 @@ function closeQuietly (handle: FileHandle): void {
 async function writeAll (handle: FileHandle, piece: Buffer): Promise<void> {
   let written = 0
   while (written < piece.length) written += (await handle.write(piece, written)).bytesWritten
-}
-
-/** Undefined if the file does not exist. */
-async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
-  try {
-    return await work
-  } catch (err) {
-    if (codeOf(err) === 'ENOENT') return undefined
-    throw err
-  }
-}
-
-function codeOf (err: unknown): unknown {
-  return err instanceof Error && 'code' in err ? err.code : undefined
 }
