@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises'
 import type postgres from 'postgres'
-import { knownMigrations } from '#src/database/migrate.ts'
+import { columnsMade } from '#src/database/migrate.ts'
 
 /** A table and its columns, without generated ones. */
 export interface Table { name: string, columns: string[] }
@@ -24,20 +24,14 @@ export async function readTables (sql: postgres.ISql): Promise<Table[]> {
     group by c.oid order by c.relname collate "C"`
 }
 
-/* Tables and columns in the SQL of a migration, as drizzle-kit writes it. */
-const CREATED_TABLE = /^CREATE TABLE "(\w+)" \(\n(.*)\n\)/ms
-const CREATED_COLUMN = /^\t"(\w+)" /gm
-const ADDED_COLUMN = /^ALTER TABLE "?(\w+)"? ADD COLUMN "?(\w+)/gm
-
 /**
  * Separates the tables and columns that the migrations have made from those that an operator has added. A database of a
  * newer version is saved whole.
  * @param migration the last one of the database
  */
 export function ownTables (tables: Table[], migration: number): { own: Table[], foreign: string[] } {
-  const known = knownMigrations()
-  if (!known.some(({ folderMillis }) => folderMillis === migration)) return { own: tables, foreign: [] }
-  const made = columnsMade(known.filter(({ folderMillis }) => folderMillis <= migration).flatMap(({ sql }) => sql))
+  const made = columnsMade(migration)
+  if (!made) return { own: tables, foreign: [] }
   const isOwn = (table: string, column: string) => made.get(table)?.has(column) === true
   return {
     own: tables.filter(({ name }) => made.has(name))
@@ -46,17 +40,6 @@ export function ownTables (tables: Table[], migration: number): { own: Table[], 
       ? columns.filter((column) => !isOwn(name, column)).map((column) => `${name}.${column}`)
       : [name])
   }
-}
-
-/** Columns by table, from the SQL of migrations. It has dropped ones, too: the database tells which ones exist. */
-function columnsMade (statements: string[]): Map<string, Set<string>> {
-  const made = new Map<string, Set<string>>()
-  for (const statement of statements) {
-    const [, table = '', columns = ''] = CREATED_TABLE.exec(statement) ?? []
-    if (table) made.set(table, new Set(Array.from(columns.matchAll(CREATED_COLUMN), ([, column]) => column!)))
-    for (const [, table, column] of statement.matchAll(ADDED_COLUMN)) made.get(table!)?.add(column!)
-  }
-  return made
 }
 
 /** A table with its columns in the syntax of `COPY`. */

@@ -100,6 +100,27 @@ export function knownMigrations (): MigrationMeta[] {
   return readMigrationFiles({ migrationsFolder: MIGRATIONS })
 }
 
+/* Tables and columns in the SQL of a migration, as drizzle-kit writes it. */
+const CREATED_TABLE = /^CREATE TABLE "(\w+)" \(\n(.*)\n\)/ms
+const CREATED_COLUMN = /^\t"(\w+)" /gm
+const ADDED_COLUMN = /^ALTER TABLE "?(\w+)"? ADD COLUMN "?(\w+)/gm
+
+/**
+ * The columns by table that the migrations up to this one have made. It has dropped ones, too: the database tells which
+ * ones exist. Undefined for a migration of a newer version.
+ */
+export function columnsMade (migration: number): Map<string, Set<string>> | undefined {
+  const known = knownMigrations()
+  if (!known.some(({ folderMillis }) => folderMillis === migration)) return undefined
+  const made = new Map<string, Set<string>>()
+  for (const statement of known.filter(({ folderMillis }) => folderMillis <= migration).flatMap(({ sql }) => sql)) {
+    const [, table = '', columns = ''] = CREATED_TABLE.exec(statement) ?? []
+    if (table) made.set(table, new Set(Array.from(columns.matchAll(CREATED_COLUMN), ([, column]) => column!)))
+    for (const [, table, column] of statement.matchAll(ADDED_COLUMN)) made.get(table!)?.add(column!)
+  }
+  return made
+}
+
 /**
  * Runs migrations in the caller's transaction and records them like drizzle's `migrate`. It recreates an older schema,
  * e.g. for a restore.
