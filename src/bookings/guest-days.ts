@@ -33,9 +33,8 @@ export function guestDayFaults (guests: readonly OwnDays[], stay: Stay): FieldEr
   })
 }
 
-/** The largest number of these guests who stay in the same night. */
-export function peakOccupancy (guests: readonly OwnDays[], stay: Stay): number {
-  const nights = guests.map((guest) => guestDays(guest, stay))
+/** The largest number of guests who stay in the same night. */
+export function peakOccupancy (nights: readonly GuestDays[]): number {
   return Math.max(0, ...nights.map(({ arrival: night }) =>
     nights.filter(({ arrival, departure }) => arrival <= night && night < departure).length))
 }

@@ -4,7 +4,7 @@ import { GuestFields, type GuestInput, type SaveGuests } from '#schemas/guest.ts
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
-import { guestDayFaults, peakOccupancy } from './guest-days.ts'
+import { guestDayFaults, guestDays, peakOccupancy } from './guest-days.ts'
 import { lockStay, type GuestPlace } from './stays.ts'
 
 /** Saving again overwrites every field. */
@@ -28,7 +28,7 @@ export function saveGuests (
   return db.transaction(async (tx) => {
     const { numero_ospiti: places, ...stay } = await lockStay(tx, prenotazione_id)
     const faults = guestDayFaults(dati, stay)
-    const most = faults.length > 0 ? 0 : peakOccupancy(dati, stay)
+    const most = faults.length > 0 ? 0 : peakOccupancy(dati.map((guest) => guestDays(guest, stay)))
     if (most > places) {
       faults.push({ campo: 'dati', messaggio: `ha ${most} ospiti in una notte, ma la prenotazione è per ${places}` })
     }

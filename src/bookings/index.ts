@@ -1,7 +1,7 @@
 /* Exports of bookings for other areas and the app. */
 export { countryName } from './countries.ts'
 export { PrenotazioneNonTrovata } from './errors.ts'
-export type { GuestDays, OwnDays } from './guest-days.ts'
+export { peakOccupancy, type GuestDays, type OwnDays } from './guest-days.ts'
 export { placeGuest, type SavedGuest } from './guests.ts'
 export { default as bookingHooks, type BeforeDelete, type GuestsRemoved } from './booking-hooks.ts'
 export {

@@ -10,7 +10,7 @@ import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Excess } from '../sent-errors.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
-import { isGuestOf, rowsBeforeArrival, unmatchedRows } from './sent-guests.ts'
+import { isGuestOf, rowsBeforeArrival, unmatchedRows, withGuests } from './sent-guests.ts'
 import { endOf } from './stay-nights.ts'
 import { unsealLine } from './submission-rows.ts'
 
@@ -194,7 +194,8 @@ export async function findExcess (
     const sent = rows.filter((row) => row.prenotazione_id === prenotazione_id)
       .map((row) => ({ ...row, permanenza: nightsStayed(keys, row, saved ?? []) }))
       .filter((row) => !isOtherPeriod(row, record, stay))
-    const isTooMany = peakOccupancyWithSent(sent, { arrival, nights, stay }) > numero_ospiti
+    const adding = nights.map((permanenza) => ({ data_arrivo: arrival, permanenza, guest: {} }))
+    const isTooMany = peakOccupancyOfRows([...withGuests(keys, sent, saved ?? []), ...adding], arrival, stay) > numero_ospiti
     const reported = isTooMany || saved === undefined ? sent : unmatchedRows(keys, sent, saved)
     if (!isTooMany && (saved === undefined || reported.length === 0)) return []
     const gia_inviati = reported.map(({ id, indice, ricevuta, stato, esito, riga }) =>
@@ -209,17 +210,12 @@ function nightsStayed (keys: Keys, row: BookingRow, saved: readonly Guest[]): nu
   return departure ? Math.min(row.permanenza, Math.max(0, daysBetween(row.data_arrivo, departure))) : row.permanenza
 }
 
-/** The largest number of guests in one night from the arrival on: those sent, and those to send. */
-function peakOccupancyWithSent (
-  sent: readonly BookingRow[], { arrival, nights, stay }: { arrival: Day } & Pick<Addition, 'nights' | 'stay'>
-): number {
-  const isIn = (night: Day) => (row: Nights) => row.data_arrivo <= night && night < endOf(row)
+/** The largest number of guests in one night from the arrival on. Rows of a moved booking count in every night. */
+export function peakOccupancyOfRows (rows: readonly (Nights & { guest: object })[], arrival: Day, stay: StayDays): number {
   const isOfStay = ({ data_arrivo }: Nights) => data_arrivo >= stay.check_in && data_arrivo < stay.check_out
-  const inStay = sent.filter(isOfStay)
-  const starts = [arrival, ...inStay.flatMap(({ data_arrivo }) => data_arrivo > arrival ? data_arrivo : [])]
-  const most = starts.map((night) => inStay.filter(isIn(night)).length +
-    nights.filter((permanenza) => isIn(night)({ data_arrivo: arrival, permanenza })).length)
-  return sent.length - inStay.length + Math.max(...most)
+  const later = rows.flatMap(({ data_arrivo }) => data_arrivo > arrival ? data_arrivo : [])
+  return Math.max(...[arrival, ...later].map((night) => new Set(rows.flatMap((row) =>
+    !isOfStay(row) || (row.data_arrivo <= night && night < endOf(row)) ? row.guest : [])).size))
 }
 
 /** Whether the account sent guests of the last 30 days with an apartment, as accounts that manage apartments do. */

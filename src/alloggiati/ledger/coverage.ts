@@ -11,8 +11,8 @@ import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
 import { fillPlaces, isOfGuests, isPlaceFilled } from './places.ts'
 import { scopeOf } from './read-ledger.ts'
 import {
-  arrivalsOf, departureOf, endOf, firstUndeclared, printsOfArrival, rowsOfArrivals, type ComparedStay, type PrintsAt,
-  type Stay
+  arrivalsOf, departureOf, endOf, firstUndeclared, printsOfArrival, rowsOfArrivals, unsavedGuests, type ComparedStay,
+  type PrintsAt, type Stay
 } from './stay-nights.ts'
 
 /*
@@ -282,7 +282,8 @@ function coverageStatus (
   const all = [...compared.guests.keys()]
   const rows = rowsOfArrivals(compared, all, near)
   const places = {
-    numero_ospiti: compared.stay.numero_ospiti, guests: all.map((place) => printsOfArrival(compared, place))
+    numero_ospiti: all.length + unsavedGuests(compared.stay.numero_ospiti, compared.days),
+    guests: all.map((place) => printsOfArrival(compared, place))
   }
   const received = rows.flatMap((row) => {
     const at = row.esito === 'acquisita' && row.isReceipted ? times.get(row.invio_id)?.getTime() : undefined

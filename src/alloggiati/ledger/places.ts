@@ -37,7 +37,7 @@ export function isPlaceFilled (places: Places, rows: readonly Candidate[], place
 }
 
 /** Matches each saved guest with at most one row, by place. */
-export function matchGuests<Row extends Candidate> (
+function matchGuests<Row extends Candidate> (
   guests: Places['guests'], rows: readonly Row[]
 ): ReadonlyMap<number, Row> {
   const matched = new Map<number, Row>()
@@ -56,6 +56,12 @@ export function matchGuests<Row extends Candidate> (
 
 function isPrint (row: Prints, guest: readonly Prints[], kind: typeof KINDS[number]): boolean {
   return row[kind] !== null && guest.some((prints) => prints[kind] === row[kind])
+}
+
+/** The places of the guests whom a row matches most strongly. */
+export function ownersOf (row: Prints, guests: Places['guests']): number[] {
+  const owners = KINDS.map((kind) => guests.flatMap((guest, place) => isPrint(row, guest, kind) ? place : []))
+  return owners.find(({ length }) => length > 0) ?? []
 }
 
 /** Whether a row may belong to one of these guests. */

@@ -21,6 +21,30 @@ export function unmatchedRows<Row extends SentGuest> (
 }
 
 /**
+ * Adds to each row its guest. A row that matches none of these guests is of another one, and so is a second row of the
+ * same arrival, which a person has confirmed.
+ */
+export function withGuests<Row extends SentGuest> (
+  keys: Keys, rows: readonly Row[], guests: readonly Guest[]
+): (Row & { guest: object })[] {
+  const guestsOf = guestsOfRows(keys, guests)
+  const taken = new Map<Day, Set<Guest>>()
+  return rows.map((row) => {
+    const sent = taken.get(row.data_arrivo) ?? new Set()
+    const guest = guestsOf(row).find((each) => !sent.has(each))
+    if (guest !== undefined) taken.set(row.data_arrivo, sent.add(guest))
+    return { ...row, guest: guest ?? row }
+  })
+}
+
+/** The place of each row's guest. Rows of guests who were changed since take the places that are left, in order. */
+export function placesOfRows (keys: Keys, rows: readonly SentGuest[], guests: readonly Guest[]): number[] {
+  const known = withGuests(keys, rows, guests).map(({ guest }) => guests.indexOf(guest as Guest))
+  const left = [...new Array(rows.length + guests.length).keys()].filter((place) => !known.includes(place))
+  return known.map((place) => place < 0 ? left.shift()! : place)
+}
+
+/**
  * The rows of guests who were sent before their own arrival was corrected: each begins before it, and no row of the
  * guest begins on it or later.
  */

@@ -1,8 +1,8 @@
-import type { GuestDays, StayWithGuests } from '#src/bookings/index.ts'
+import { peakOccupancy, type GuestDays, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Prints, SentRow } from './coverage-rows.ts'
-import { fillPlaces, isOfGuests, matchGuests, type Places } from './places.ts'
+import { fillPlaces, isOfGuests, ownersOf } from './places.ts'
 
 /*
  * Computes which nights of a stay are declared to the police. A row declares the nights from its arrival. A guest who
@@ -50,18 +50,20 @@ export function departureOf ({ check_in, numero_notti }: Pick<Stay, 'check_in' |
   return addDays(check_in, numero_notti)
 }
 
+/** Counts the places without a saved guest in any night. A guest who replaces another has the same place. */
+export function unsavedGuests (numero_ospiti: number, days: readonly GuestDays[]): number {
+  return Math.max(0, numero_ospiti - peakOccupancy(days))
+}
+
 /** The arrivals of a stay: the check-in, and own arrivals of guests. Rows of the 30 nights from an arrival count. */
 export function arrivalsOf (compared: ComparedStay): Arrivals[] {
   const { stay: { check_in, numero_ospiti }, days } = compared
   const later = days.flatMap(({ arrival }) => arrival === check_in ? [] : arrival)
+  const unsaved = unsavedGuests(numero_ospiti, days)
   return [check_in, ...[...new Set(later)].toSorted()].map((day) => {
     const arriving = placesOf(days, ({ arrival }) => arrival === day)
-    // Guests who arrive later leave their places free until then. A guest who replaces another has the same place.
-    const guests = day !== check_in
-      ? arriving.length
-      : later.length === 0
-        ? numero_ospiti
-        : Math.max(arriving.length, numero_ospiti - later.length)
+    // Unsaved guests arrive with the booking.
+    const guests = arriving.length + (day === check_in ? unsaved : 0)
     const until = addDays(day, MAX_DECLARED_NIGHTS)
     const own = arriving.map((place) => compared.guests[place]!)
     const candidates = rowsOfArrivals(compared, arriving, rowsOfGuests(compared, arriving)).filter((row) =>
@@ -104,6 +106,40 @@ export function rowsOfArrivals (
     isOfGuests(row, prints) || !isOfGuests(row, guests) || (row.isCorrected && !hasArrived(row)))
 }
 
+/** The rows of one guest, saved or not. Undefined days: those of the booking. */
+interface GuestRows { days?: GuestDays, rows: SentRow[] }
+
+/**
+ * Assigns each row to one guest: to the saved guest whom it matches, else to an unsaved one. When there is none, or
+ * the row is being corrected, it is assigned to a saved guest without rows, whose name and document were corrected.
+ * This decides for every list, alarm and Send until which night a guest is declared.
+ */
+function assignRows ({ stay, days, guests, rows }: ComparedStay): { saved: GuestRows[], unsaved: GuestRows[] } {
+  const saved = days.map((days): GuestRows => ({ days, rows: [] }))
+  const unsaved = Array.from({ length: unsavedGuests(stay.numero_ospiti, days) }, (): GuestRows => ({ rows: [] }))
+  const inOrder = rows.toSorted((one, other) => one.data_arrivo < other.data_arrivo ? -1 : 1)
+  const strangers: SentRow[] = []
+  for (const row of inOrder) {
+    const owners = ownersOf(row, guests).map((place) => saved[place]!)
+    const owner = owners.find((guest) => isFree(guest, row)) ?? owners[0]
+    if (owner !== undefined) owner.rows.push(row)
+    else if (row.isOwn) strangers.push(row)
+  }
+  const renamed = saved.filter(({ rows }) => rows.length === 0)
+  for (const row of strangers) {
+    const candidates = row.isCorrected ? [...renamed, ...unsaved] : [...unsaved, ...renamed]
+    candidates.find((guest) => isFree(guest, row))?.rows.push(row)
+  }
+  return { saved, unsaved }
+}
+
+/** Whether the guest is present at the arrival of a row, and has no other row for its nights. */
+function isFree ({ days, rows }: GuestRows, { data_arrivo, permanenza }: SentRow): boolean {
+  const isPresent = days === undefined || (days.arrival <= data_arrivo && data_arrivo < days.departure)
+  const end = endOf({ data_arrivo, permanenza })
+  return isPresent && rows.every((row) => endOf(row) <= data_arrivo || end <= row.data_arrivo)
+}
+
 /** A night of a stay, and the guests for whom no counted row declares it. */
 export interface Undeclared { night: Day, guests: number }
 
@@ -119,8 +155,9 @@ export function firstUndeclared (
   const last = to < departureOf(stay) ? to : addDays(departureOf(stay), -1)
   const ends = rows.flatMap((row) => [row.data_arrivo, endOf(row)])
   const nights = [first, ...ends, ...renewalsOf(stay)].filter((night) => night >= first && night <= last)
+  const assigned = assignRows(compared)
   for (const night of [...new Set(nights)].toSorted()) {
-    const guests = undeclaredOn(compared, night, isCounted)
+    const guests = undeclaredOn(assigned, stay, night, isCounted)
     if (guests > 0) return { night, guests }
   }
   return undefined
@@ -132,26 +169,24 @@ function renewalsOf ({ check_in, numero_notti }: Stay): Day[] {
     addDays(check_in, (n + 1) * MAX_DECLARED_NIGHTS))
 }
 
-function undeclaredOn (compared: ComparedStay, night: Day, isCounted: Counted): number {
-  const { stay: { check_in, numero_ospiti }, days, guests } = compared
-  const present = placesOf(days, ({ arrival, departure }) => arrival < night && night < departure)
-  const unsaved = Math.max(0, numero_ospiti - days.length)
-  const places = { numero_ospiti: present.length + unsaved, guests: present.map((place) => guests[place]!) }
-  const rows = rowsOfGuests(compared, present)
-  const covered = fillPlaces(places, rows.filter((row) => declares(row, night) && isCounted(row))).filled
+function undeclaredOn (
+  { saved, unsaved }: ReturnType<typeof assignRows>, { check_in }: Stay, night: Day, isCounted: Counted
+): number {
   const isRenewal = daysBetween(check_in, night) % MAX_DECLARED_NIGHTS === 0
-  const declared = isRenewal
-    ? Math.min(places.numero_ospiti, numero_ospiti)
-    : declaredBefore(places, rows.filter(({ data_arrivo }) => data_arrivo < night))
-  return Math.max(0, Math.min(declared, places.numero_ospiti) - covered)
+  return [...saved, ...unsaved].filter(({ days, rows }) =>
+    (days === undefined || (days.arrival < night && night < days.departure)) &&
+    (isRenewal || rows.some(({ data_arrivo }) => data_arrivo < night)) &&
+    !rows.some((row) => declares(row, night) && isCounted(row))).length
 }
 
-/** Counts guests who have a row. Unsaved guests have no name, so the largest number of their rows in a night counts. */
-function declaredBefore ({ guests }: Places, rows: readonly SentRow[]): number {
-  const unsavedRows = rows.filter((row) => row.isOwn && !isOfGuests(row, guests))
-  const maxUnsaved = Math.max(0, ...unsavedRows.map(({ data_arrivo }) =>
-    unsavedRows.filter((row) => declares(row, data_arrivo)).length))
-  return matchGuests(guests, rows).size + maxUnsaved
+/** Counts the guests who are present in a night, and those of them with a row that declares it. */
+export function guestsOfNight (compared: ComparedStay, night: Day): { present: number, declared: number } {
+  const { saved, unsaved } = assignRows(compared)
+  const present = [...saved.filter(({ days }) => days!.arrival <= night && night < days!.departure), ...unsaved]
+  return {
+    present: present.length,
+    declared: present.filter(({ rows }) => rows.some((row) => declares(row, night))).length
+  }
 }
 
 /** The nights of a guest to send next: from the day that the record names as arrival. */
@@ -161,26 +196,22 @@ interface Period { from: Day, nights: number }
  * Finds the next period of each saved guest. `from` is the first undeclared night that the service still accepts.
  * Undefined: every night is declared, or the guest was never declared and the arrival is due.
  */
-export function nextPeriods ({ days, guests, rows }: ComparedStay, today: Day): (Period | undefined)[] {
+export function nextPeriods (compared: ComparedStay, today: Day): (Period | undefined)[] {
   const accepted = addDays(today, -1)
-  return days.map(({ arrival, departure }, place) => {
-    const own = rows.filter((row) => isOfGuests(row, [guests[place]!]))
-      .toSorted((one, other) => one.data_arrivo < other.data_arrivo ? -1 : 1)
-    if (own.length === 0) return undefined
+  return assignRows(compared).saved.map(({ days, rows }) => {
+    const { arrival, departure } = days!
+    if (rows.length === 0) return undefined
     let from = arrival > accepted ? arrival : accepted
-    for (const row of own) if (declares(row, from)) from = endOf(row)
-    const next = own.find(({ data_arrivo }) => data_arrivo > from)?.data_arrivo ?? departure
+    for (const row of rows) if (declares(row, from)) from = endOf(row)
+    const next = rows.find(({ data_arrivo }) => data_arrivo > from)?.data_arrivo ?? departure
     const until = next < departure ? next : departure
     return from < departure ? { from, nights: daysBetween(from, until) } : undefined
   })
 }
 
 /** Whether the guest of each place has a live row whose arrival passes `isWanted`. */
-export function declaredPlaces (
-  { guests, rows }: ComparedStay, isWanted: (arrival: Day) => boolean = () => true
-): boolean[] {
-  const wanted = rows.filter(({ data_arrivo }) => isWanted(data_arrivo))
-  return guests.map((guest) => wanted.some((row) => isOfGuests(row, [guest])))
+export function declaredPlaces (compared: ComparedStay, isWanted: (arrival: Day) => boolean = () => true): boolean[] {
+  return assignRows(compared).saved.map(({ rows }) => rows.some(({ data_arrivo }) => isWanted(data_arrivo)))
 }
 
 /** Whether the guest of each place has a live row that begins on the own arrival, or later. */

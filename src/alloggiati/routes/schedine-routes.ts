@@ -200,7 +200,7 @@ async function submitBooking (
   const versions = new Map([[id, booking.versione]])
   const nights = indices.map((place) => booking.nights[booking.places.indexOf(place)]!)
   const body = {
-    ospiti, indices, avvisi: changed, versions, nights, others: booking.others, prenotazione: booking.soggiorno, ...rest
+    ospiti, indices, avvisi: changed, versions, nights, prenotazione: booking.soggiorno, ...rest
   }
   const answer = await submit(context, body, authorOf(request), requester).catch((err: unknown) => {
     throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err

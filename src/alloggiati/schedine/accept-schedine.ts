@@ -29,12 +29,10 @@ export interface Order extends FileBody {
   versions?: ReadonlyMap<number, number>
   /** The nights of each guest, when they are not those of the stay. */
   nights?: readonly number[]
-  /** Guests of the booking who are due on another day. */
-  others?: number
 }
 
 /** A request that passed the rules: guests, stay, and remarks on contradicting stay data. */
-export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions' | 'others'> {
+export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions'> {
   stay: Soggiorno
   stayRemarks: readonly Segnalazione[]
 }
@@ -74,7 +72,7 @@ export async function validateGuests (
  */
 export async function accept (
   context: SchedineContext,
-  { ospiti, prenotazione, soggiorno, indices, versions, nights, others, avvisi = [] }: Order,
+  { ospiti, prenotazione, soggiorno, indices, versions, nights, avvisi = [] }: Order,
   channel?: Channel
 ): Promise<Accepted> {
   const stay = { ...soggiorno, ...prenotazione }
@@ -87,5 +85,5 @@ export async function accept (
   })
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   const stayRemarks = remarksOnStay(warnings, { prenotazione, soggiorno })
-  return { ...accepted, stay, stayRemarks, indices, versions, others }
+  return { ...accepted, stay, stayRemarks, indices, versions }
 }

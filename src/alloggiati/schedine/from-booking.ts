@@ -11,6 +11,7 @@ import { NullaDaInviare, SchedineInCorso } from '../sent-errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
 import type { Comparison } from '../ledger/coverage-rows.ts'
 import { compareStay } from '../ledger/coverage.ts'
+import { unsavedGuests } from '../ledger/stay-nights.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { guestAt } from '../ledger/fingerprints.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
@@ -35,15 +36,14 @@ interface BookingSchedine extends Chosen {
   nights: number[]
   /** All guests of the booking. */
   all: Guests
-  /** The booking's number of guests. Some may not be saved yet. */
-  numero_ospiti: number
+  /** The number of guests who are not saved yet. */
+  unsaved: number
   stato: BookingState
   /** The version of the booking that the guests were read from. */
   versione: number
   soggiorno: SoggiornoDaPrenotazione
-  /** Remarks on guests who are due on another day, with their number. */
+  /** Remarks on guests who are due on another day. */
   later: Segnalazione[]
-  others: number
 }
 
 type Guests = {
@@ -62,12 +62,11 @@ export async function fromBooking (
 ): Promise<BookingSchedine> {
   const { db, today } = comparison
   const stay = await stayWithGuests(db, id)
-  const { ospiti: guests, check_in, numero_notti, numero_ospiti, stato, versione } = stay
+  const { ospiti: guests, check_in, numero_notti, stato, versione } = stay
   const compared = await compareStay(comparison, stay)
   const due = dal === undefined ? arrivingNow(compared, today) : dueFrom(compared, dal, today)
   const apartment = id_appartamento === undefined ? {} : { id_appartamento }
   const all = { schedine: schedineOf(guests), documents: guests.map(stored) }
-  const others = otherPlaces(stay, due)
   const chosen = choose(all, (place) => due.places.includes(place) ? undefined : OTHER_DAY)
   const nights = due.places.length === 0
     ? daysBetween(due.day, addDays(check_in, numero_notti))
@@ -76,12 +75,11 @@ export async function fromBooking (
     ...chosen,
     nights: chosen.places.map((place) => due.nights[due.places.indexOf(place)]!),
     all,
-    numero_ospiti,
+    unsaved: unsavedGuests(stay.numero_ospiti, compared.days),
     stato,
     versione,
     soggiorno: { id, check_in: due.day, numero_notti: nights, ...apartment },
-    later: dal === undefined ? laterOf(stay, others, due.day) : [],
-    others: others.length
+    later: dal === undefined ? laterOf(stay, otherPlaces(stay, due), due.day) : []
   }
 }
 
@@ -148,7 +146,7 @@ const OTHER_DAY: Reason = {
  */
 export async function findMissing (
   { db, keys, service }: Pick<LedgerContext, 'db' | 'keys' | 'service'>,
-  { all, places, numero_ospiti, soggiorno: { check_in } }: BookingSchedine
+  { all, places, unsaved, soggiorno: { check_in } }: BookingSchedine
 ): Promise<Chosen> {
   const guests = places.map((place) => guestAt(check_in, all.documents[place]!))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
@@ -163,7 +161,6 @@ export async function findMissing (
         throw new SchedineInCorso(ricevuta, stato, { waitsUntil: waiting.get(ricevuta) })
       }
     }
-    const unsaved = Math.max(0, numero_ospiti - all.documents.length)
     throw new NullaDaInviare([...new Set(earlier.map(({ ricevuta }) => ricevuta))], unsaved)
   }
   return choose(all, (place) => sent.has(place) ? SENT : places.includes(place) ? undefined : OTHER_DAY)

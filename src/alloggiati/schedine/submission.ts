@@ -8,11 +8,12 @@ import type { Author } from '#src/services/audit/log.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { InvioFallito } from '../errors.ts'
-import { readBookingRows } from '../ledger/conflicts.ts'
+import { compareStay } from '../ledger/coverage.ts'
 import { announce, type LedgerContext } from '../ledger/ledger-context.ts'
 import { makeTestCall } from '../ledger/sending/police-call.ts'
 import type { Submission } from '../ledger/reserve.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
+import { departureOf, guestsOfNight } from '../ledger/stay-nights.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { type RowResult, type SubmissionResult, readResult } from '../ledger/sending/dispatch.ts'
 import { describeWaiting, SchedineInCorso } from '../sent-errors.ts'
@@ -36,7 +37,7 @@ import { foldName, nameKey } from '../codec/folding.ts'
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions' | 'nights' | 'others'>,
+  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions' | 'nights'>,
   author: Author,
   requester: Requester
 ): Promise<InvioResponse> {
@@ -73,7 +74,7 @@ async function dryRun (
 
 async function send (
   ledger: LedgerContext,
-  { stay, stayRemarks, confirmation, others: later = 0, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
+  { stay, stayRemarks, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
   { actor: operatore, ip }: Author,
   requester: Requester
 ): Promise<InvioResponse> {
@@ -105,24 +106,23 @@ async function send (
   }
   closeIfDecided(requester, result.stato)
   const response = responseOf(result, { ricevuta, metodo, prenotazione_id })
-  const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!, later)
+  const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
   const avvisi = [...stayRemarks, ...others]
   return avvisi.length === 0 ? response : { ...response, avvisi }
 }
 
-/** A remark if fewer guests were sent than the booking has. */
+/** A remark if fewer guests of the booking are declared for the first night than stay in it. */
 async function othersOf (
-  { db, service: { account } }: LedgerContext,
-  id: number,
-  { data_arrivo, permanenza }: RecordSchedina,
-  later: number
+  { db, keys, mode, clock }: LedgerContext, id: number, { data_arrivo, permanenza }: RecordSchedina
 ): Promise<Segnalazione[]> {
-  // The booking may be deleted by now. The result is reported all the same.
-  const [{ numero_ospiti } = { numero_ospiti: 0 }] = await staysById(db, [id])
-  const { length: sent } = await readBookingRows(db, account, data_arrivo, [id])
-  if (sent + later >= numero_ospiti) return []
-  const share = `${countWithNoun(sent, 'ospite', 'ospiti')} su ${numero_ospiti} della prenotazione`
-  const others = numero_ospiti - sent === 1 ? 'l\'altro va inviato' : 'gli altri vanno inviati'
+  const [stay] = await staysById(db, [id])
+  // The booking may be deleted or moved by now. The result is reported all the same.
+  if (stay === undefined || data_arrivo < stay.check_in || data_arrivo >= departureOf(stay)) return []
+  const compared = await compareStay({ db, keys, mode, today: clock.today() }, stay)
+  const { present, declared } = guestsOfNight(compared, data_arrivo)
+  if (declared >= present) return []
+  const share = `${countWithNoun(declared, 'ospite', 'ospiti')} su ${present} della prenotazione`
+  const others = present - declared === 1 ? 'l\'altro va inviato' : 'gli altri vanno inviati'
   const deadline = inRome(filingDeadline(data_arrivo, permanenza))
   return [{ ospite: 0, campo: 'ospiti', messaggio: `${share}: ${others} entro ${deadline}` }]
 }

@@ -395,3 +395,96 @@ t.test('a row before the own arrival counts for its guest alone once its correct
   await put({ check_out: on(5) })
   t.match(await missing(), [{ ospiti_mancanti: 1 }])
 })
+
+t.test('a guest corrected beyond recognition is due from the first night that no row declares', async (t) => {
+  const booked = await desk(one, { numero_notti: 3 })
+  const { id, put, send, day, prolonged, missing, alarmed, lines, server: { call } } = booked
+  await send()
+  await saveGuests(call, id, [guestNo(9)])
+  await put({ check_out: on(6) })
+  at(on(1))
+  t.same(await prolonged(), [])
+  t.same(await day(on(1)), [])
+  t.match(await missing(), [{ check_in: first, ospiti_mancanti: 1 }])
+  clock.set(`${on(2)}T12:45:00Z`)
+  t.same(await alarmed(), [])
+  at(on(3))
+  t.match(await prolonged(), [{ dal: on(3), ospiti_mancanti: 1 }])
+  t.match(await day(on(3)), [{ stato: 'pronta', dal: on(3), ospiti: 1, numero_ospiti: 1 }])
+  clock.set(`${on(4)}T12:45:00Z`)
+  t.same(await alarmed(), [1])
+  t.match(await send({ dal: on(4) }), { dettagli: [{ messaggio: `può essere soltanto ${on(3)}` }] })
+  t.match(await send(), { statusCode: 400, dettagli: [{ messaggio: new RegExp(`"${on(3)}"$`) }] })
+  t.equal((await send({ dal: on(3) })).statusCode, 200)
+  t.same(await lines(), [`${first}+3`, `${on(3)}+3`])
+  t.same([...await prolonged(), ...await alarmed()], [])
+})
+
+t.test('a row of an unsaved guest declares no night of a saved one', async (t) => {
+  const { id, put, prolonged, missing, server: { call } } = await desk(one, { numero_ospiti: 2 })
+  const list = { ospiti: [guestNo(9)], prenotazione: { id, check_in: first, numero_notti: 1 } }
+  t.equal((await call('POST', '/api/alloggiati/invio', list)).statusCode, 200)
+  await put({ check_out: on(3) })
+  at(on(1))
+  t.match(await missing(), [{ ospiti_mancanti: 1 }])
+  t.match(await prolonged(), [{ dal: on(1), ospiti_mancanti: 1 }])
+})
+
+t.test('a guest who replaces another has the same place, so an unsaved guest is still due', async (t) => {
+  const guests = [days(1, null), days(2, null, 2), days(3, 2)]
+  const { send, day, missing, alarmed, prolonged } = await desk(guests, { numero_notti: 4, numero_ospiti: 3 })
+  t.match(await missing(), [{ ospiti_mancanti: 3 }])
+  t.match(await day(first), [{ stato: 'incompleta', ospiti: 2, numero_ospiti: 3 }])
+  await send()
+  t.match(await missing(), [{ ospiti_mancanti: 1 }])
+  clock.set(`${on(1)}T12:45:00Z`)
+  t.same(await alarmed(), [1])
+  at(on(2))
+  t.match(await missing(), [{ ospiti_mancanti: 2 }])
+  t.match(await send({ solo_mancanti: true }), { statusCode: 200 })
+  t.match(await missing(), [{ ospiti_mancanti: 1 }])
+  t.match(await send({ solo_mancanti: true }), { codice: 'NULLA_DA_INVIARE', error: /1 altro ospite non è ancora salvato/ })
+  t.same(await prolonged(), [])
+})
+
+t.test('a Send counts the guests of the night, not the rows of a guest', async (t) => {
+  const { put, send } = await desk(one, { numero_ospiti: 2 })
+  const messaggio = /^1 ospite su 2 della prenotazione: l'altro va inviato entro /
+  t.match(await send(), { avvisi: [{ campo: 'ospiti', messaggio }] })
+  await put({ check_out: on(3) })
+  at(on(1))
+  t.match(await send({ dal: on(1) }), { avvisi: [{ campo: 'ospiti', messaggio }] })
+})
+
+t.test('a guest sent with two arrivals counts once, and leaves the place of the other', async (t) => {
+  const { id, put, send, day, lines, server: { call } } = await desk(one, { numero_notti: 2, numero_ospiti: 2 })
+  await send()
+  await put({ check_in: on(1), check_out: on(3) })
+  at(on(1))
+  await saveGuests(call, id, [guestNo(1), guestNo(2)])
+  t.match((await day(on(1)))[0]!.errors.map(({ messaggio }) => messaggio), [/^Già inviata con l'arrivo del 28\/11\/2026/])
+  await saveGuests(call, id, one)
+  t.match(await send({ confermo_diverso: true, motivo: 'booking moved' }), { statusCode: 200 })
+  await saveGuests(call, id, [guestNo(1), guestNo(2)])
+  t.match(await day(on(1)), [{ stato: 'parziale', errors: [{ ospite: 1, messaggio: /solo_mancanti/ }] }])
+  t.equal((await send({ solo_mancanti: true })).statusCode, 200)
+  t.same(await lines(), [`${first}+2`, `${on(1)}+2`, `${on(1)}+2`])
+})
+
+t.test('a repeated key names the guests of a line by their places in the booking', async (t) => {
+  const { server: { app, call }, ...desk_ } = await desk([days(1, 1), days(2, null)], { numero_notti: 4 })
+  const ask = async (data: Day, key: string) => (await call('POST', '/api/v1/invii/giornata', { data },
+    { 'idempotency-key': key })).json<GiornataAnswer>().prenotazioni
+  const unanswered = () =>
+    app.sql`update idempotency_keys set status = null, body = null, headers = '{"claim":"interrotta"}'`
+  const sent = await ask(first, 'first')
+  t.match(sent, [{ stato: 'acquisita', ospiti: 1, numero_ospiti: 1, schedine: [{ ospite: 1 }] }])
+  await unanswered()
+  t.same(await ask(first, 'first'), sent)
+  at(on(1))
+  const later = await ask(on(1), 'later')
+  t.match(later, [{ dal: on(1), ospiti: 1, schedine: [{ ospite: 0 }] }])
+  await unanswered()
+  t.same(await ask(on(1), 'later'), later)
+  t.equal((await desk_.lines()).length, 2)
+})

@@ -12,7 +12,9 @@ import type { Requester } from '../requester.ts'
 import { dayOverview, type DayBooking, type DayChoice, remark, bookingOf } from './day-overview.ts'
 import { sendDay, addOutcome } from './send-day.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { guestAt } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
+import { placesOfRows } from '../../ledger/sent-guests.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { describeWaiting } from '../../sent-errors.ts'
 import { asc, eq, inArray } from 'drizzle-orm'
@@ -138,10 +140,12 @@ export async function respondToRepeatedDay (
   requester: Requester
 ): Promise<GiornataResponse> {
   requester.leaveOpen()
-  const { data, bookings: sent } = await readStarted(db, startedWork)
+  const rows = await readStarted(db, startedWork)
+  const data = rows[0]!.data_arrivo
   const overview = context.ledger === null
     ? []
     : await dayOverview(context, context.ledger, { day: data, ...choiceOf(body) })
+  const sent = await sentBookings(db, context, rows, overview)
   const others = overview.filter(({ prenotazione_id: id }) => !sent.some((each) => each.prenotazione_id === id))
   const unsent = others.map((booking) =>
     booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', NOT_SENT)] } : booking)
@@ -151,33 +155,48 @@ export async function respondToRepeatedDay (
 
 const NOT_SENT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
 
-/** The bookings of the submissions of one day with the outcomes of their guests, and the day. */
-async function readStarted (db: Executor, started: readonly string[]): Promise<{ data: Day, bookings: DayBooking[] }> {
-  const { indice, esito, prenotazione_id, codice_errore, messaggio_soap, dettaglio } = schedine
+async function readStarted (db: Executor, started: readonly string[]) {
+  const { indice, esito, prenotazione_id, codice_errore, messaggio_soap, dettaglio, utente } = schedine
+  const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
   const { ricevuta, stato, data_arrivo } = invii
-  const rows = await db
-    .select({
-      ricevuta, stato, data_arrivo, prenotazione_id, indice, esito, codice_errore, messaggio_soap, dettaglio
-    })
+  const row = { prenotazione_id, indice, esito, codice_errore, messaggio_soap, dettaglio }
+  const prints = { utente, identita, persona, documento }
+  return await db
+    .select({ ricevuta, stato, data_arrivo, ...row, ...prints })
     .from(schedine)
     .innerJoin(invii, eq(invii.id, schedine.invio_id))
     .where(inArray(ricevuta, [...started]))
     .orderBy(asc(invii.id), asc(indice))
+}
+
+/** The bookings of the submissions of one day with the outcomes of their guests, as lines of that day. */
+async function sentBookings (
+  db: Executor,
+  { keys }: SchedineContext,
+  rows: Awaited<ReturnType<typeof readStarted>>,
+  overview: readonly DayBooking[]
+): Promise<DayBooking[]> {
   const byBooking = Map.groupBy(rows, (row) => row.prenotazione_id!)
   const ids = [...byBooking.keys()]
   const stays = await staysById(db, ids)
   const saved = await savedGuests(db, ids)
-  const bookings = [...byBooking].map(([id, own]) => {
+  return [...byBooking].map(([id, own]) => {
+    const day = own[0]!.data_arrivo
     const stay = stays.find((one) => one.id === id)
-    const booking = bookingOf(stay ? { ...stay, ospiti: saved.get(id) ?? [] } : gone(id, own[0]!.data_arrivo))
-    // The rows are in the order of the booking's guests.
-    const numbered = own.map((row, ospite) => ({ ...row, ospite }))
+    const guests = saved.get(id) ?? []
+    const line = overview.find(({ prenotazione_id }) => prenotazione_id === id)
+    const { ospiti, numero_ospiti, dal } = line ?? {}
+    const booking = {
+      ...bookingOf(stay ? { ...stay, ospiti: guests } : gone(id, day)),
+      ...line && { ospiti, numero_ospiti, ...dal && { dal } }
+    }
+    const places = placesOfRows(keys, own, guests.map((guest) => guestAt(day, guest)))
+    const numbered = own.map((row, at) => ({ ...row, ospite: places[at]! }))
     for (const [reference, rows] of Map.groupBy(numbered, (row) => row.ricevuta)) {
       addOutcome(booking, { ricevuta: reference, stato: rows[0]!.stato, rows })
     }
     return booking
   })
-  return { data: rows[0]!.data_arrivo, bookings }
 }
 
 /** Replaces a booking that was deleted after its guests were sent. */

@@ -8,12 +8,12 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
-  findConflicts, isOtherPeriod, readBookingRows, usesApartments, type BookingRow, type Conflict
+  findConflicts, isOtherPeriod, peakOccupancyOfRows, readBookingRows, usesApartments, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/ledger-context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
-import { rowsBeforeArrival, unmatchedRows } from '../../ledger/sent-guests.ts'
+import { rowsBeforeArrival, unmatchedRows, withGuests } from '../../ledger/sent-guests.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { validateGuests, type SchedineContext } from '../accept-schedine.ts'
 import { chooseDue } from '../from-booking.ts'
@@ -40,6 +40,7 @@ interface SentState {
   /** Saved guests with a live row of this arrival, of any booking. */
   conflicts: readonly (Conflict & { twinOf: number | undefined })[]
   guests: readonly Guest[]
+  stay: StayLine
 }
 
 /** The chosen bookings of an arrival day; undefined means all. */
@@ -76,6 +77,7 @@ export async function dayOverview (
   const bookings: DayBooking[] = []
   for (const stay of stays) {
     const sentState: SentState = {
+      stay,
       waiting,
       rows: concerning(keys, stay, rowsOf.get(stay.id) ?? []),
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
@@ -208,7 +210,7 @@ function isOpen ({ esito }: Pick<Sent, 'esito'>): boolean {
 
 /** Compares a booking with its sent rows and, if it passed the rules, with the conflicts of its guests. */
 function comparedWithSent (
-  booking: DayBooking, keys: Keys, { waiting, rows: before, guests, conflicts }: SentState
+  booking: DayBooking, keys: Keys, { stay, waiting, rows: before, guests, conflicts }: SentState
 ): DayBooking {
   if (booking.ready === null) {
     const sent = [...ownRows(booking.prenotazione_id, conflicts), ...before]
@@ -219,7 +221,14 @@ function comparedWithSent (
   const rows = conflicts.flatMap(({ duplicate: { ricevuta, stato }, earlier }) =>
     ricevuta === null || stato === null || earlier === null ? [] : { ricevuta, stato, ...earlier })
   const unsent = Array.from({ length: ospiti }, (_, ospite) => ospite).filter((ospite) => !conflicting.has(ospite))
-  const tooMany = before.length + unsent.length > numero_ospiti
+  const { check_in, whole, nights } = stay
+  const sent = withGuests(keys, before, guests)
+  const adding = unsent.map((ospite) => ({
+    data_arrivo: check_in, permanenza: nights[ospite]!, guest: guests[ospite]!
+  }))
+  const areMore = peakOccupancyOfRows([...sent, ...adding], check_in, whole) > numero_ospiti
+  // A guest who was sent with another arrival needs a confirmation too.
+  const tooMany = areMore || sent.some((row) => adding.some(({ guest }) => guest === row.guest))
   const ofArrival = before.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
   const unmatched = unmatchedRows(keys, ofArrival, guests)
   if (conflicting.size === 0 && !tooMany && unmatched.length === 0) return booking
@@ -241,7 +250,7 @@ function comparedWithSent (
   }
   const errors = [
     ...ofOthers.map(({ duplicate, certain, twinOf }) => conflictRemark(duplicate, !certain, twinOf)),
-    ...tooMany ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : [],
+    ...areMore ? [remark(0, 'ospiti', `Con questo invio sarebbero più di ${numero_ospiti}`)] : [],
     ...unmatched.length > 0 ? [remark(0, 'ospiti', changedText(unmatched))] : [],
     ...movedTexts(before, guests).map((text) => remark(0, 'check_in', text))
   ]
