@@ -65,6 +65,9 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     beforeReady
   }
   const tables = tablesSource(db)
+  app.addHook('onListen', () => {
+    tables.prepare().catch((err: unknown) => app.log.warn({ err }, 'the code tables could not be indexed'))
+  })
   const archive = receiptArchive({ db, service, mode, clock, closing: app.shutdownSignal })
 
   app.addHook('onClose', close)

@@ -2,7 +2,7 @@ import { Readable } from 'node:stream'
 import { pipeline } from 'node:stream/promises'
 import { drizzle } from 'drizzle-orm/postgres-js'
 import type postgres from 'postgres'
-import { suspendSending } from '#src/alloggiati/index.ts'
+import { suspendFor } from '#src/alloggiati/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { lastMigration } from '#src/database/journal.ts'
@@ -91,7 +91,7 @@ async function load (
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
   // Drizzle needs `options`, which only the pool has, not the transaction.
-  await suspendSending(drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql), 'sistema',
+  await suspendFor(drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql),
     SUSPENDED.replace('%', manifest.created.slice(0, 10)))
   return summary
 }

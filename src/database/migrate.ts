@@ -54,7 +54,7 @@ const RESPOND_WITHIN_MS = 10_000
  * @param settings of the session
  * @param report called before a step that may take long
  * @returns the upgrade, or undefined if the schema was current
- * @throws NewerDatabaseError, SilentDatabaseError
+ * @throws NewerDatabaseError, SilentDatabaseError, EncodingError
  */
 export async function migrate (
   url: string,
@@ -64,6 +64,7 @@ export async function migrate (
   const { sql, db, close } = connect(url, 1, settings)
   try {
     await requireResponse(sql)
+    await requireUtf8(sql)
     await waitForMigrationLock(sql, report)
     const before = await lastMigration(sql)
     const latest = knownMigrations().at(-1)!.folderMillis
@@ -94,6 +95,9 @@ export class NewerDatabaseError extends Error {}
 
 /** The server at the URL does not answer. It may not be PostgreSQL. */
 export class SilentDatabaseError extends Error {}
+
+/** The database does not store texts as UTF-8, so it cannot store every name, nor fold names for the search. */
+export class EncodingError extends Error {}
 
 /** All migrations of this program, oldest first. */
 export function knownMigrations (): MigrationMeta[] {
@@ -139,6 +143,11 @@ async function requireResponse (sql: postgres.Sql): Promise<void> {
   let hasAnswered = false
   await waitAtMost(RESPOND_WITHIN_MS, sql`select 1`.then(() => { hasAnswered = true }))
   if (!hasAnswered) throw new SilentDatabaseError()
+}
+
+async function requireUtf8 (sql: postgres.Sql): Promise<void> {
+  const [row] = await sql<[{ encoding: string }]>`select current_setting('server_encoding') as encoding`
+  if (row.encoding !== 'UTF8') throw new EncodingError(row.encoding)
 }
 
 /** Takes the migration lock. An upgrade by another process may exceed the statement timeout. */

@@ -5,7 +5,7 @@ import { ConfigError } from '#src/config/data-folder.ts'
 import { type Config } from '#src/config/config.ts'
 import type { SessionSettings } from './client.ts'
 import { connect, type Connection, type Database } from './connect.ts'
-import { migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
+import { EncodingError, migrate, NewerDatabaseError, SilentDatabaseError } from './migrate.ts'
 import { startProblem } from './problems.ts'
 import { startHealthCheck } from './health-check.ts'
 import { createSockets } from './sockets.ts'
@@ -43,6 +43,10 @@ const NEWER = 'il database è di una versione di Locanda più recente di questa:
 
 const SILENT = 'chi risponde a questo indirizzo non parla come PostgreSQL, o non risponde in tempo'
 
+function otherEncoding (encoding: string): string {
+  return `il database ha la codifica ${encoding}, e non UTF8: crearne un altro con ENCODING 'UTF8' TEMPLATE template0`
+}
+
 /** The database of `DATABASE_URL`, else the embedded one in `DATA_DIR`. It is migrated, then opened. */
 export default fp<DatabaseOptions>(async function database (app, options) {
   const { config, signal } = options
@@ -52,6 +56,7 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   const report = (what: string, steps = {}) => app.log.info(steps, what)
   const upgrade = await migrate(url, {}, report).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
+    if (err instanceof EncodingError) throw new ConfigError('DATABASE_URL', otherEncoding(err.message))
     const reason = err instanceof SilentDatabaseError ? SILENT : startProblem(err)
     throw reason === undefined ? err : new ConfigError(embedded ? 'DATA_DIR' : 'DATABASE_URL', reason)
   })

@@ -11,8 +11,12 @@ const ELISION = new RegExp(`(?<=\\p{L})${APOSTROPHE}(?=\\p{L})`, 'gu')
 const DROPPED = new RegExp(`${APOSTROPHE}|[\\u0300-\\u036F]`, 'gu')
 const SEPARATORS = /[\s\-\u2010-\u2015−./,;:+()[\]«»“”„"*]+/gu
 
+/** Nearly all names of the tables are folded already. */
+const FOLDED = /^[A-Z0-9]+(?: [A-Z0-9]+)*$/
+
 /** Folds a text to upper-case words: no accents, apostrophes, hyphens, dots, slashes or brackets. */
 export function searchKey (text: string): string {
+  if (FOLDED.test(text)) return text
   return text.toLowerCase().replace(UNDECOMPOSED, (letter) => LETTERS[letter] ?? letter).normalize('NFD')
     .replace(ELISION, ' ').replace(DROPPED, '').replace(SEPARATORS, ' ').trim().toUpperCase()
 }

@@ -99,7 +99,9 @@ const empty = async (t: Test) => ({
 })
 
 const before = await look(server, booking, submission)
+await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('ferie', 'anna')`
 const made = await act(['--json', 'backup', file], { env: own })
+await server.app.sql`update invii_sospensioni set tolta_da = 'anna', tolta_il = now()`
 
 /** Lists the tables, and whether there is any file. */
 async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
@@ -186,7 +188,7 @@ t.test('a restored server gives the same answers as the lost one', async (t) => 
   t.equal(before.signedIn, 200)
 
   const hold = (await next.call('GET', '/api/v1/invii/sospensione')).json<{ sospeso: boolean }>()
-  t.match(hold, { sospeso: true, chi: 'sistema', motivo: /ripristinato un salvataggio/ })
+  t.match(hold, { sospeso: true, chi: 'anna', motivo: /^ferie\. .*ripristinato un salvataggio/ })
   const calls = police.callsOf('Send').length
   const refused = await next.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
   t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })

@@ -42,6 +42,13 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
   t.match(await verify('/api/v1/audit/verifica'), { integro: true })
 })
 
+t.test('a database of another encoding than UTF8 is refused at the start, before any migration', async (t) => {
+  const { sql, url } = await testDatabase(t, true)
+  await sql`update pg_database set encoding = pg_char_to_encoding('SQL_ASCII') where datname = current_database()`
+  await t.rejects(build(t, { DATABASE_URL: url }), { message: /DATABASE_URL.*codifica SQL_ASCII, e non UTF8/s })
+  t.same(await readTables(sql), [])
+})
+
 t.test("a start waits for another process's upgrade, longer than the statement timeout, and logs it", async (t) => {
   const { url } = await testDatabase(t, true)
   const other = connect(url, 1)

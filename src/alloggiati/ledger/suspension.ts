@@ -59,6 +59,11 @@ async function addReason (db: Executor, motivo: string): Promise<Suspension | un
   return suspension
 }
 
+/** Suspends all sending, or adds the reason to the current suspension. The person who resumes must read every reason. */
+export async function suspendFor (db: Executor, motivo: string): Promise<Suspension | undefined> {
+  return await suspendSending(db, 'sistema', motivo) ?? await addReason(db, motivo)
+}
+
 export async function resumeSending (db: Executor, chi: string): Promise<void> {
   await db.update(suspensions).set({ tolta_da: chi, tolta_il: sql`now()` }).where(isNull(suspensions.tolta_il))
 }
@@ -77,8 +82,7 @@ export async function checkSuspension (
     ? undefined
     : await db.transaction(async (tx) => {
       await timeline.recordServer(tx)
-      // If a person had suspended sending before, the person who resumes it must read this reason too.
-      return await suspendSending(tx, 'sistema', fault) ?? await addReason(tx, fault)
+      return await suspendFor(tx, fault)
     })
   if (newSuspension) await alarm('suspended', suspensionCase(newSuspension))
   return newSuspension ?? currentSuspension(db)

@@ -35,7 +35,7 @@ export async function check (service: PoliceService | null): Promise<Static<type
   if (service === null) {
     throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
   }
-  // The check must reflect the present state, so cached tokens and refusals are dropped.
+  // The check must reflect the present state, so the cached token is dropped.
   service.token.invalidate()
   const { esito } = await authenticate(service, service.responseDeadline()).catch((err: unknown) => {
     const kind = faultOf(err)

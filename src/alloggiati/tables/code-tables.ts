@@ -4,7 +4,7 @@ import countries from 'i18n-iso-countries/index.js'
 import { bundledProvinces } from './bundled.ts'
 import { comuneLabel, provinceLabel, stateLabel } from './labels.ts'
 import { otherNames, type OtherNames } from './other-names.ts'
-import { entryOf, indexNames, named, search, type Entry, type NameIndex } from './search-codes.ts'
+import { codeList, entryOf, type CodeList, type Entry } from './search-codes.ts'
 import { searchKey } from '#src/lib/search-key.ts'
 import type { Day } from '#src/lib/time.ts'
 import { inForce, type Codice, type Comune, type Provincia, type Stato, type TablesData } from './types.ts'
@@ -32,6 +32,8 @@ export interface Tables {
   search<K extends keyof Lists> (list: K, query?: string, limit?: number): readonly Lists[K][]
   /** The rows that a name or code of any kind means exactly, such as `Bozen`, `DE` or `carta d'identità`. */
   named<K extends keyof Lists> (list: K, text: string): readonly Lists[K][]
+  /** Builds the indexes of all lists in slices. Otherwise the first search builds them. */
+  prepare (): Promise<void>
   /** Whether a comune had a province sign on `day` (ever by default) that is not the sign of its row. */
   hadSign (comune: Comune, sign: string, day?: Day): boolean
 }
@@ -44,31 +46,15 @@ export function createTables (data: TablesData): Tables {
   const province = byCode(provincesOf(data.comuni))
   const shortCodes = once(() => Map.groupBy(data.comuni, ({ codice }) => codice.slice(3)))
   const version = once(() => versionOf(data))
-  const lists: { [K in keyof Lists]: readonly Lists[K][] } = {
-    tipi_documento: data.documenti,
-    paesi: data.stati,
-    comuni: data.comuni,
-    province: [...province.values()],
-    tipi_alloggiato: data.tipi_alloggiato
-  }
   const other = once(otherNames)
-  const entries: { [K in keyof Lists]: () => Entry<Lists[K]>[] } = {
-    tipi_documento: once(() => lists.tipi_documento.map((row) => (
-      entryOf(row, false, [row.descrizione, ...other().documento(row.codice)], [row.codice])))),
-    paesi: once(() => lists.paesi.map((row) => stateEntry(row, other()))),
-    comuni: once(() => lists.comuni.map((row) => comuneEntry(row, other(), province))),
-    province: once(() => lists.province.map((row) => provinceEntry(row, other(), data.comuni))),
-    tipi_alloggiato: once(() => lists.tipi_alloggiato.map((row) => (
-      entryOf(row, false, [row.descrizione], [row.codice]))))
+  const lists: { [K in keyof Lists]: CodeList<Lists[K]> } = {
+    tipi_documento: codeList(data.documenti, (row) => (
+      entryOf(row, false, [row.descrizione, ...other().documento(row.codice)], [row.codice]))),
+    paesi: codeList(data.stati, (row) => stateEntry(row, other())),
+    comuni: codeList(data.comuni, (row) => comuneEntry(row, other(), province)),
+    province: codeList([...province.values()], (row) => provinceEntry(row, other(), data.comuni)),
+    tipi_alloggiato: codeList(data.tipi_alloggiato, (row) => entryOf(row, false, [row.descrizione], [row.codice]))
   }
-  const names: { [K in keyof Lists]: () => NameIndex<Lists[K]> } = {
-    tipi_documento: once(() => indexNames(entries.tipi_documento())),
-    paesi: once(() => indexNames(entries.paesi())),
-    comuni: once(() => indexNames(entries.comuni())),
-    province: once(() => indexNames(entries.province())),
-    tipi_alloggiato: once(() => indexNames(entries.tipi_alloggiato()))
-  }
-  const namedIn = <K extends keyof Lists>(list: K, text: string) => named(names[list](), text)
 
   return {
     get version () { return version() },
@@ -78,14 +64,17 @@ export function createTables (data: TablesData): Tables {
     documento: (codice) => documenti.get(codice),
     provincia: (sigla) => province.get(sigla),
     search: (list, query = '', limit = Infinity) => {
-      const found = query.trim() === '' ? lists[list] : search(entries[list](), query)
+      const found = query.trim() === '' ? lists[list].rows : lists[list].search(query)
       return found.length > limit ? found.slice(0, limit) : found
     },
-    named: namedIn,
+    named: (list, text) => lists[list].named(text),
+    prepare: async () => {
+      for (const list of Object.values(lists)) await list.prepare()
+    },
     hadSign: (comune, sign, day) =>
       other().signs.some(({ sign: each, from, until, comuni }) => (
         each === sign && comuni.has(comune.codice) && (day === undefined || (from <= day && day <= until)))) ||
-      namedIn('comuni', comune.descrizione).some((each) => (
+      lists.comuni.named(comune.descrizione).some((each) => (
         each.provincia === sign && each.cessato_il !== null && regionOf(each) === regionOf(comune) &&
         (day === undefined || inForce(each, day))))
   }
@@ -119,7 +108,8 @@ function comuneEntry (row: Comune, other: OtherNames, provinces: ReadonlyMap<str
   return entryOf(
     row,
     end !== null,
-    [...names, ...[...new Set(signs)].flatMap((sign) => names.map((name) => `${name} ${sign}`)), comuneLabel(row)],
+    [...names, ...[...new Set(signs)].flatMap((sign) => names.map((name) => `${name} ${sign}`)),
+      ...end === null ? [] : [comuneLabel(row)]],
     [codice, codice.slice(3), ...other.istat(codice), ...isCapital ? [provincia] : []]
   )
 }

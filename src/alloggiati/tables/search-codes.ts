@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises'
 import { searchKey, withoutUmlauts } from '#src/lib/search-key.ts'
 
 /** One searchable row. */
@@ -32,22 +33,69 @@ export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], c
 }
 
 /** Rows by each key that names them: whole names and codes, and names without blanks or particles. */
-export interface NameIndex<T> { exact: ReadonlyMap<string, ReadonlySet<T>>, loose: ReadonlyMap<string, ReadonlySet<T>> }
+interface NameIndex<T> { exact: Map<string, T[]>, loose: Map<string, T[]> }
 
-/** Indexes a list once, so that `named` reads no list: one request may name thousands of unknown places. */
-export function indexNames<T> (entries: readonly Entry<T>[]): NameIndex<T> {
-  const index = (keysOf: (entry: Entry<T>) => readonly string[]) => {
-    const rows = new Map<string, Set<T>>()
-    for (const entry of entries) {
-      for (const key of keysOf(entry)) rows.set(key, (rows.get(key) ?? new Set()).add(entry.row))
+export interface CodeList<T> {
+  rows: readonly T[]
+  /**
+   * Finds rows by name or code. Exact names and codes come first, then beginnings of them, beginnings of their words,
+   * all words in any order, and text inside. Equal ranks: rows in force first, then alphabetical.
+   */
+  search (query: string): T[]
+  /** The rows that a text names exactly. Reads no list: one request may name thousands of unknown places. */
+  named (text: string): T[]
+  /** Builds the indexes in slices, so that other requests are answered meanwhile. */
+  prepare (): Promise<void>
+}
+
+/** Rows that are indexed at a time: a few milliseconds. */
+const SLICE = 250
+
+/** A searchable list of rows. Its indexes are built at the first use, unless they are prepared. */
+export function codeList<T> (rows: readonly T[], entryFor: (row: T) => Entry<T>): CodeList<T> {
+  const entries: Entry<T>[] = []
+  const names: NameIndex<T> = { exact: new Map(), loose: new Map() }
+  let isSorted = false
+
+  function indexUntil (end: number): void {
+    for (const row of rows.slice(entries.length, end)) {
+      const entry = entryFor(row)
+      entries.push(entry)
+      for (const key of [...entry.names, ...entry.codes]) add(names.exact, key, row)
+      for (const key of entry.compact) add(names.loose, key, row)
     }
-    return rows
+    if (isSorted || entries.length < rows.length) return
+    entries.sort((a, b) => Number(a.ceased) - Number(b.ceased) || (a.words < b.words ? -1 : 1))
+    isSorted = true
   }
-  return { exact: index(({ names, codes }) => [...names, ...codes]), loose: index(({ compact }) => compact) }
+
+  return {
+    rows,
+    search: (query) => {
+      indexUntil(rows.length)
+      return search(entries, query)
+    },
+    named: (text) => {
+      indexUntil(rows.length)
+      return named(names, text)
+    },
+    async prepare () {
+      while (!isSorted) {
+        indexUntil(entries.length + SLICE)
+        await nextTurn()
+      }
+    }
+  }
+}
+
+function add<T> (index: Map<string, T[]>, key: string, row: T): void {
+  const found = index.get(key)
+  if (found === undefined) index.set(key, [row])
+  else if (found.at(-1) !== row) found.push(row)
 }
 
 /** The rows that `text` names exactly, or else exactly but for particles, or else but for umlauts. */
-export function named<T> (names: NameIndex<T>, text: string): T[] {
+function named<T> (names: NameIndex<T>, text: string): T[] {
   const key = searchKey(text)
   const found = namedBy(names, key)
   return found.length > 0 || key.length < UMLAUT_MIN ? found : namedBy(names, withoutUmlauts(key))
@@ -59,37 +107,29 @@ function namedBy<T> ({ exact, loose }: NameIndex<T>, key: string): T[] {
   return [...exact.get(key) ?? new Set(keys.flatMap((each) => [...loose.get(each) ?? []]))]
 }
 
-/**
- * Finds rows by name or code. Exact names and codes come first, then beginnings of them, beginnings of their words, all
- * words in any order, and text inside. Equal ranks: rows in force first, then alphabetical.
- */
-export function search<T> (entries: readonly Entry<T>[], query: string): T[] {
-  return ranked(entries, query)
-    .sort((a, b) => a.rank - b.rank || Number(a.entry.ceased) - Number(b.entry.ceased) ||
-      (a.entry.words < b.entry.words ? -1 : 1))
-    .map(({ entry }) => entry.row)
+/** @param entries rows in force first, then alphabetical */
+function search<T> (entries: readonly Entry<T>[], query: string): T[] {
+  const key = searchKey(query)
+  const found = ranked(entries, key)
+  return found.length > 0 ? found : ranked(entries, withoutUmlauts(key))
 }
 
 const RANKS = { exact: 0, loose: 1, prefix: 2, word: 3, words: 4, inside: 5 }
 
-interface Hit<T> { entry: Entry<T>, rank: number }
-
-function ranked<T> (entries: readonly Entry<T>[], query: string): Hit<T>[] {
-  const key = searchKey(query)
-  const hits = rankedBy(entries, key)
-  return hits.length > 0 ? hits : rankedBy(entries, withoutUmlauts(key))
-}
-
-function rankedBy<T> (entries: readonly Entry<T>[], key: string): Hit<T>[] {
+function ranked<T> (entries: readonly Entry<T>[], key: string): T[] {
   if (key === '') return []
   const words = withoutParticles(key)
   const [longest = key] = words.toSorted((a, b) => b.length - a.length)
   const wanted = {
     key, compact: key.replaceAll(' ', ''), loose: words.join(''), words: words.map((word) => ` ${word}`)
   }
-  // Every rank needs the longest word somewhere, so only few rows remain to be ranked.
-  return entries.filter(({ text }) => text.includes(longest))
-    .map((entry) => ({ entry, rank: rankOf(entry, wanted) })).filter(({ rank }) => rank < Infinity)
+  // Every rank needs the longest word somewhere, or a short key at the start of a word, so only few rows are ranked.
+  const needle = key.length < INSIDE_MIN ? ` ${key}` : longest
+  const byRank = Object.values(RANKS).map((): T[] => [])
+  for (const entry of entries) {
+    if (entry.text.includes(needle)) byRank[rankOf(entry, wanted)]?.push(entry.row)
+  }
+  return byRank.flat()
 }
 
 function rankOf (

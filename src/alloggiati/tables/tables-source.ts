@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { sql } from 'drizzle-orm'
+import { asc, sql } from 'drizzle-orm'
 import { codici_tabelle as stored } from '#drizzle/tables/alloggiati.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { bundledData } from './bundled.ts'
@@ -16,14 +16,17 @@ export type TablesSource = ReturnType<typeof tablesSource>
 export function tablesSource (db: Database, goodForMs = 3_600_000) {
   let current: Promise<Tables> | undefined
   let goodUntil = 0
+  let loaded: Loaded | undefined
 
   return {
     get (): Promise<Tables> {
-      if (current !== undefined && performance.now() < goodUntil) return current
-      return keep(loadTables(db).catch((err: unknown) => {
-        current = undefined
-        throw err
-      }))
+      return current !== undefined && performance.now() < goodUntil ? current : reload()
+    },
+
+    /** Indexes the tables ahead of the first search. */
+    async prepare (): Promise<void> {
+      const tables = await this.get()
+      await tables.prepare()
     },
 
     /**
@@ -34,18 +37,35 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
     async refresh (download: (tipo: typeof TIPI_TABELLA[number]) => Promise<string>): Promise<void> {
       const csvs: Record<string, string> = {}
       for (const tipo of TIPI_TABELLA) csvs[tipo] = await download(tipo)
-      const tables = createTables(parseTabelle(csvs))
+      parseTabelle(csvs)
       await saveTables(db, csvs)
-      await keep(Promise.resolve(tables))
+      await reload()
     }
   }
 
-  function keep (tables: Promise<Tables>): Promise<Tables> {
-    current = tables
-    goodUntil = performance.now() + goodForMs
+  /** Keeps unchanged tables, because their indexes are expensive. New ones are indexed before they replace others. */
+  async function load (): Promise<Tables> {
+    const rows = await db.select({ nome: stored.nome, sha256: stored.sha256 }).from(stored).orderBy(asc(stored.nome))
+    const marks = JSON.stringify(rows)
+    if (loaded?.marks === marks) return loaded.tables
+    const tables = await loadTables(db)
+    if (loaded !== undefined) await tables.prepare()
+    loaded = { marks, tables }
     return tables
   }
+
+  function reload (): Promise<Tables> {
+    goodUntil = performance.now() + goodForMs
+    current = load().catch((err: unknown) => {
+      current = undefined
+      throw err
+    })
+    return current
+  }
 }
+
+/** Tables, and the digests of the stored rows that they were made from. */
+interface Loaded { marks: string, tables: Tables }
 
 async function saveTables (db: Database, csvs: Readonly<Record<string, string>>): Promise<void> {
   const rows = Object.entries(csvs).map(([nome, csv]) => (

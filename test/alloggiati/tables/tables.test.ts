@@ -8,8 +8,9 @@ import {
 } from '#src/alloggiati/tables/tabella.ts'
 import { formatTabelle } from '#test/alloggiati/tables/format.ts'
 import { tablesSource } from '#src/alloggiati/tables/tables-source.ts'
-import { entryOf, indexNames, named } from '#src/alloggiati/tables/search-codes.ts'
+import { codeList, entryOf } from '#src/alloggiati/tables/search-codes.ts'
 import { createTables } from '#src/alloggiati/tables/code-tables.ts'
+import { searchKey } from '#src/lib/search-key.ts'
 import { testDatabase } from '#test/database.ts'
 
 const data = bundledData()
@@ -65,16 +66,45 @@ t.test('every province sign of the table has an Italian name, and those of the p
 
 t.test('a name is looked up in an index: no name, known or not, makes it read the list', async (t) => {
   let reads = 0
-  const entries = data.comuni.map((row) => entryOf(row, false, [row.descrizione], [row.codice])).map((entry) => (
-    new Proxy(entry, { get: (of, key) => { reads++; return Reflect.get(of, key) as unknown } })))
-  const index = indexNames(entries)
+  const list = codeList(data.comuni, (row) => (
+    new Proxy(entryOf(row, false, [row.descrizione], [row.codice]), {
+      get: (of, key) => {
+        reads++
+        return Reflect.get(of, key) as unknown
+      }
+    })))
+  await list.prepare()
   reads = 0
   for (const [text, found] of [['Roma', 1], ['E', 0], ['Muenchhof', 0], ["L'Aquila", 1]] as const) {
-    t.equal(named(index, text).length, found, text)
+    t.equal(list.named(text).length, found, text)
   }
   t.equal(reads, 0)
   t.same(['ROE', 'E', 'xyz'].map((text) => tables.named('comuni', text)), [[], [], []])
   t.match(tables.named('comuni', 'Voels am Schlern'), [{ codice: /^4/ }], 'umlauts are spelt with an E')
+})
+
+t.test('lists are indexed in slices, a search finishes the index, and no row is indexed twice', async (t) => {
+  let indexed = 0
+  const list = codeList(data.comuni, (row) => {
+    indexed++
+    return entryOf(row, row.cessato_il !== null, [row.descrizione], [row.codice])
+  })
+  const prepared = list.prepare()
+  t.ok(indexed > 0 && indexed < 1000, 'the rest is for later turns')
+  t.match(list.search('roma')[0], { descrizione: 'ROMA' })
+  t.equal(indexed, data.comuni.length)
+  await prepared
+  t.equal(indexed, data.comuni.length)
+})
+
+t.test('a search of one or two letters finds what a scan of all names finds', async (t) => {
+  for (const query of ['ro', 'sa', 'z', 'd']) {
+    const start = query.toUpperCase()
+    const found = new Set(tables.search('comuni', query))
+    const named = data.comuni.filter(({ descrizione }) => (
+      searchKey(descrizione).split(' ').some((word) => word.startsWith(start))))
+    t.ok(named.length > 0 && named.every((row) => found.has(row)), query)
+  }
 })
 
 t.test('a search sorts by prefix match, then existing places, then alphabetically', async (t) => {

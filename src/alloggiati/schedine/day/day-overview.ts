@@ -221,14 +221,7 @@ function comparedWithSent (
   const rows = conflicts.flatMap(({ duplicate: { ricevuta, stato }, earlier }) =>
     ricevuta === null || stato === null || earlier === null ? [] : { ricevuta, stato, ...earlier })
   const unsent = Array.from({ length: ospiti }, (_, ospite) => ospite).filter((ospite) => !conflicting.has(ospite))
-  const { check_in, whole, nights } = stay
-  const sent = withGuests(keys, before, guests)
-  const adding = unsent.map((ospite) => ({
-    data_arrivo: check_in, permanenza: nights[ospite]!, guest: guests[ospite]!
-  }))
-  const areMore = peakOccupancyOfRows([...sent, ...adding], check_in, whole) > numero_ospiti
-  // A guest who was sent with another arrival needs a confirmation too.
-  const tooMany = areMore || sent.some((row) => adding.some(({ guest }) => guest === row.guest))
+  const { areMore, tooMany } = crowding(keys, { stay, rows: before, guests }, unsent)
   const ofArrival = before.filter(({ data_arrivo }) => data_arrivo === guests[0]?.data_arrivo)
   const unmatched = unmatchedRows(keys, ofArrival, guests)
   if (conflicting.size === 0 && !tooMany && unmatched.length === 0) return booking
@@ -255,6 +248,19 @@ function comparedWithSent (
     ...movedTexts(before, guests).map((text) => remark(0, 'check_in', text))
   ]
   return { ...blocked, stato: 'da_confermare', errors }
+}
+
+/** Whether the guests to send are too many with those of the rows, or were sent with another arrival. */
+function crowding (
+  keys: Keys,
+  { stay: { check_in, whole, nights, numero_ospiti }, rows, guests }: Pick<SentState, 'stay' | 'rows' | 'guests'>,
+  unsent: readonly number[]
+): { areMore: boolean, tooMany: boolean } {
+  const sent = withGuests(keys, rows, guests)
+  const adding = unsent.map((place) => (
+    { data_arrivo: check_in, permanenza: nights[place]!, guest: guests[place]! }))
+  const areMore = peakOccupancyOfRows([...sent, ...adding], check_in, whole) > numero_ospiti
+  return { areMore, tooMany: areMore || sent.some((row) => adding.some(({ guest }) => guest === row.guest)) }
 }
 
 const LEFT_OUT = 'La prenotazione è stata inviata in parte: inviare il resto con solo_mancanti'

@@ -16,8 +16,8 @@ export interface TokenSource {
    */
   get (signal?: AbortSignal): Promise<string>
   /**
-   * Forgets `token`, which the service has refused, but keeps a newer one. Without an argument also forgets a refused
-   * login: a person has fixed the account.
+   * Forgets `token`, which the service has refused, but keeps a newer one. Without an argument forgets any token. A
+   * refused login is never forgotten early. Changed credentials need a restart, which retries at once.
    */
   invalidate (token?: string): void
 }
@@ -75,9 +75,6 @@ export function tokenSource (
     invalidate (token) {
       if (token !== undefined && token !== kept?.token) return
       kept = undefined
-      if (token !== undefined) return
-      login = undefined
-      refusal = undefined
     }
   }
 }

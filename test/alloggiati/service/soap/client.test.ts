@@ -344,11 +344,18 @@ t.test('an old token that is refused meanwhile does not cause a retry of refused
   t.equal(server.received.length, 2)
 })
 
-t.test('an administrator can retry refused credentials at once', async (t) => {
-  const { server, tokens } = await setUp(t, refusal())
-  await failureOf(tokens.get())
+t.test('refused credentials are not repeated for 15 minutes, however often a person checks them', async (t) => {
+  const { server, tokens, moveTo } = await setUp(t, refusal())
+  const checks = async () => {
+    tokens.invalidate()
+    return failureOf(tokens.get())
+  }
+  const refused = { name: 'AlloggiatiCredentialsError' }
+  for (const error of await Promise.all([checks(), checks(), checks()])) t.match(error, refused)
+  await checks()
+  t.equal(server.received.length, 1)
   server.behaviour = login({ expires: after(60), token: 'buono' })
-  tokens.invalidate()
+  moveTo(16)
   t.equal(await tokens.get(), 'buono')
 })
 
