@@ -10,7 +10,7 @@ import { MIGRATIONS, readJournal } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { carryOut, retryOnLockTimeout, knownMigrations, migrate } from '#src/database/migrate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
-import { testDatabase } from '#test/database.ts'
+import { databaseUrl, testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
 
 /** Migrations of version 0.1.0. */
@@ -44,9 +44,11 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
 
 t.test('a database of another encoding than UTF8 is refused at the start, before any migration', async (t) => {
   const { sql, url } = await testDatabase(t, true)
-  await sql`update pg_database set encoding = pg_char_to_encoding('SQL_ASCII') where datname = current_database()`
-  await t.rejects(build(t, { DATABASE_URL: url }), { message: /DATABASE_URL.*codifica SQL_ASCII, e non UTF8/s })
-  t.same(await readTables(sql), [])
+  const name = `${new URL(url).pathname.slice(1)}_ascii`
+  await sql.unsafe(`create database ${name} template template0 encoding 'SQL_ASCII' locale 'C'`)
+  t.teardown(() => sql.unsafe(`drop database ${name} with (force)`))
+  const start = build(t, { DATABASE_URL: databaseUrl(url, name) })
+  await t.rejects(start, { message: /DATABASE_URL.*codifica SQL_ASCII, e non UTF8/s })
 })
 
 t.test("a start waits for another process's upgrade, longer than the statement timeout, and logs it", async (t) => {

@@ -59,7 +59,7 @@ async function addReason (db: Executor, motivo: string): Promise<Suspension | un
   return suspension
 }
 
-/** Suspends all sending, or adds the reason to the current suspension. The person who resumes must read every reason. */
+/** Suspends all sending, or adds the reason to the current suspension, for the person who ends it. */
 export async function suspendFor (db: Executor, motivo: string): Promise<Suspension | undefined> {
   return await suspendSending(db, 'sistema', motivo) ?? await addReason(db, motivo)
 }
