@@ -169,7 +169,7 @@ t.test('guests who were not sent stay missing beside those who were', async (t) 
   })
 })
 
-t.test('a failed fetch is repeated after 10 minutes, rejected credentials after 15 or a passed check', async (t) => {
+t.test('a failed fetch is repeated after 10 minutes, rejected credentials after 15 in spite of checks', async (t) => {
   await booked()
   police.on.Ricevuta = RESET
   const asks = async (hour: number, minute: number) => {
@@ -187,8 +187,9 @@ t.test('a failed fetch is repeated after 10 minutes, rejected credentials after 
   t.same(await asks(0, 55), [true, 0])
   delete police.on.GenerateToken
   police.on.Ricevuta = PDF
-  await server.call('GET', '/api/alloggiati/check')
-  t.match(await asks(0, 56), [Boolean, 1])
+  t.match((await server.call('GET', '/api/alloggiati/check')).json(), { status: 503, codice: 'CREDENZIALI_RIFIUTATE' })
+  t.same(await asks(1, 9), [false, 0])
+  t.match(await asks(1, 10), [true, 1])
   t.match(await verified(), { in_attesa: [], totale_ricevute: 1 })
 })
 
