@@ -195,7 +195,7 @@ export async function findExcess (
       .map((row) => ({ ...row, permanenza: nightsStayed(keys, row, saved ?? []) }))
       .filter((row) => !isOtherPeriod(row, record, stay))
     const adding = nights.map((permanenza) => ({ data_arrivo: arrival, permanenza, guest: {} }))
-    const isTooMany = peakOccupancyOfRows([...withGuests(keys, sent, saved ?? []), ...adding], arrival, stay) > numero_ospiti
+    const isTooMany = peakOfRows([...withGuests(keys, sent, saved ?? []), ...adding], arrival, stay) > numero_ospiti
     const reported = isTooMany || saved === undefined ? sent : unmatchedRows(keys, sent, saved)
     if (!isTooMany && (saved === undefined || reported.length === 0)) return []
     const gia_inviati = reported.map(({ id, indice, ricevuta, stato, esito, riga }) =>
@@ -211,7 +211,7 @@ function nightsStayed (keys: Keys, row: BookingRow, saved: readonly Guest[]): nu
 }
 
 /** The largest number of guests in one night from the arrival on. Rows of a moved booking count in every night. */
-export function peakOccupancyOfRows (rows: readonly (Nights & { guest: object })[], arrival: Day, stay: StayDays): number {
+export function peakOfRows (rows: readonly (Nights & { guest: object })[], arrival: Day, stay: StayDays): number {
   const isOfStay = ({ data_arrivo }: Nights) => data_arrivo >= stay.check_in && data_arrivo < stay.check_out
   const later = rows.flatMap(({ data_arrivo }) => data_arrivo > arrival ? data_arrivo : [])
   return Math.max(...[arrival, ...later].map((night) => new Set(rows.flatMap((row) =>

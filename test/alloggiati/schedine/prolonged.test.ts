@@ -474,7 +474,7 @@ t.test('a guest sent with two arrivals counts once, and leaves the place of the 
 t.test('a repeated key names the guests of a line by their places in the booking', async (t) => {
   const { server: { app, call }, ...desk_ } = await desk([days(1, 1), days(2, null)], { numero_notti: 4 })
   const ask = async (data: Day, key: string) => (await call('POST', '/api/v1/invii/giornata', { data },
-    { 'idempotency-key': key })).json<GiornataAnswer>().prenotazioni
+    { 'idempotency-key': key })).json<GiornataResponse>().prenotazioni
   const unanswered = () =>
     app.sql`update idempotency_keys set status = null, body = null, headers = '{"claim":"interrotta"}'`
   const sent = await ask(first, 'first')

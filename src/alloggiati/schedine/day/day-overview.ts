@@ -8,7 +8,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
-  findConflicts, isOtherPeriod, peakOccupancyOfRows, readBookingRows, usesApartments, type BookingRow, type Conflict
+  findConflicts, isOtherPeriod, peakOfRows, readBookingRows, usesApartments, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/ledger-context.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
@@ -259,7 +259,7 @@ function crowding (
   const sent = withGuests(keys, rows, guests)
   const adding = unsent.map((place) => (
     { data_arrivo: check_in, permanenza: nights[place]!, guest: guests[place]! }))
-  const areMore = peakOccupancyOfRows([...sent, ...adding], check_in, whole) > numero_ospiti
+  const areMore = peakOfRows([...sent, ...adding], check_in, whole) > numero_ospiti
   return { areMore, tooMany: areMore || sent.some((row) => adding.some(({ guest }) => guest === row.guest)) }
 }
 
