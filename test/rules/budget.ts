@@ -15,7 +15,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1700, files: 20 },
   { folders: ['src'], lines: 54_860, files: 599 },
-  { folders: ['test'], lines: 62_860, files: 397 }
+  { folders: ['test'], lines: 62_950, files: 397 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
