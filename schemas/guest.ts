@@ -28,7 +28,8 @@ export type Guest = Static<typeof Guest>
 /** A field that may be absent, null or empty. All mean "unknown", and are stored as null. */
 const optional = (maxLength: number, description?: string) =>
   Type.Optional(Nullable(Text(maxLength, { ...description !== undefined && { description } })))
-const code = (maxLength: number, description: string) => Upper(optional(maxLength, description))
+/** A code. A name in its place is stored too, and the police rules propose the code. */
+const code = (description: string) => Upper(optional(100, description))
 
 /** A day, with the same meaning of absent, null and empty. */
 const DayOrEmpty = (description?: string) => Type.Optional(Type.Unsafe<string | null>({
@@ -52,14 +53,14 @@ export const GuestInput = Closed(
       Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'birth-or-empty', maxLength: 10 })
     ),
     luogo_nascita: optional(100, 'In parole; alla Polizia vanno i tre campi con i codici'),
-    cittadinanza: code(20, GUEST_WORDS.cittadinanza),
-    tipo_documento: code(20, GUEST_WORDS.tipo_documento),
+    cittadinanza: code(GUEST_WORDS.cittadinanza),
+    tipo_documento: code(GUEST_WORDS.tipo_documento),
     numero_documento: optional(50),
     luogo_rilascio: optional(100, GUEST_WORDS.luogo_rilascio),
-    tipo_alloggiato: code(2, GUEST_WORDS.tipo_alloggiato),
-    comune_nascita: code(20, GUEST_WORDS.comune_nascita),
-    provincia_nascita: code(2, GUEST_WORDS.provincia_nascita),
-    stato_nascita: code(20, GUEST_WORDS.stato_nascita),
+    tipo_alloggiato: code(GUEST_WORDS.tipo_alloggiato),
+    comune_nascita: code(GUEST_WORDS.comune_nascita),
+    provincia_nascita: code(GUEST_WORDS.provincia_nascita),
+    stato_nascita: code(GUEST_WORDS.stato_nascita),
     arrivo: DayOrEmpty('Se non è quello della prenotazione: il primo giorno di questo ospite'),
     partenza: DayOrEmpty('Se non è quella della prenotazione: il giorno in cui questo ospite parte')
   },

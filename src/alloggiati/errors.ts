@@ -9,11 +9,13 @@ import { NEW_WSKEY } from './service/police-faults.ts'
  * service sent its own.
  */
 const CAUSES = {
-  VALIDAZIONE: 'Le schedine contengono errori e non sono state inviate',
+  VALIDAZIONE: 'Le schedine contengono errori, e nessuna è stata accettata: correggere i campi di errors',
   CREDENZIALI_MANCANTI: 'Credenziali Alloggiati Web non configurate',
   CREDENZIALI_RIFIUTATE: `Il servizio ha rifiutato le credenziali: nessuna schedina è stata inviata. ${NEW_WSKEY}`,
   SERVIZIO_NON_RAGGIUNGIBILE: 'Servizio Alloggiati Web non raggiungibile: nessuna schedina è stata inviata',
-  INVII_SOSPESI: 'Gli invii sono sospesi: nessuna schedina è stata inviata',
+  INVII_SOSPESI:
+    'Gli invii sono sospesi: nessuna schedina è stata inviata. Un amministratore deve confrontare le ricevute e ' +
+    'riprendere gli invii (POST /api/v1/invii/sospensione)',
   CARTELLA_NON_SCRIVIBILE:
     'Il server non può scrivere nella sua cartella dati: nessuna schedina è stata inviata. Avvisare chi lo gestisce',
   PRENOTAZIONE_CAMBIATA:
@@ -85,9 +87,9 @@ export const CartellaNonScrivibile = createError(
 export const InvioInCorso = createError(
   'INVIO_IN_CORSO', 'Prenotazioni con un invio alla Polizia ancora aperto: %s', 409
 )
-export const RicevutaNonTrovata = createError('RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per la data richiesta', 404)
+export const RicevutaNonTrovata = createError('RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per il giorno %s: %s', 404)
 
-export const InvioNonTrovato = createError('INVIO_NON_TROVATO', 'Invio non trovato', 404)
+export const InvioNonTrovato = createError('INVIO_NON_TROVATO', 'Invio non trovato: prendere l’id dall’elenco (GET /api/v1/invii)', 404)
 export const InvioCambiato = createError(
   'INVIO_CAMBIATO', "L'invio è cambiato nel frattempo: ora è alla versione %s, nello stato %s", 409
 )

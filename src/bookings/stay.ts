@@ -6,8 +6,8 @@ import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 export interface Stay { check_in: Day, check_out: Day }
 
 const NO_END: readonly FieldError[] = [
-  { campo: 'check_out', messaggio: 'è obbligatorio se manca numero_notti' },
-  { campo: 'numero_notti', messaggio: 'è obbligatorio se manca check_out' }
+  { campo: 'check_out', messaggio: 'è un campo obbligatorio se manca numero_notti' },
+  { campo: 'numero_notti', messaggio: 'è un campo obbligatorio se manca check_out' }
 ]
 
 /**

@@ -32,7 +32,7 @@ export function readCursor (campo: string, text: string): Position {
   const [, place, mark] = CURSOR.exec(text) ?? []
   const posizione = Number(place)
   if (mark === undefined || posizione > LAST) {
-    throw new CampiNonValidi({ campo, messaggio: 'non è il cursore di un evento' })
+    throw new CampiNonValidi({ campo, messaggio: 'non è il cursore di un evento: copiarlo da un evento, o toglierlo per leggere dall’inizio' })
   }
   return { posizione, mark }
 }

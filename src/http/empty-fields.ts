@@ -9,6 +9,8 @@ interface Schema {
   required?: string[]
   items?: Schema
   minLength?: number
+  pattern?: string
+  format?: string
   default?: unknown
   $ref?: string
   [NOT_EMPTY]?: boolean
@@ -21,8 +23,8 @@ const BLANK = /^\p{Zs}*$/u
 /** Changes an object or list in place. */
 type Settle = (value: unknown) => void
 type Shared = Readonly<Record<string, object>>
-/** The result for an empty value: no field, null, or `''`, which the schema then rejects. */
-type Emptied = 'absent' | 'null' | 'rejected'
+/** The result for an empty value: no field, null, `''` which the schema then rejects, or `''` for null only. */
+type Emptied = 'absent' | 'null' | 'rejected' | 'text'
 
 interface Field { name: string, emptied: Emptied | undefined, isUpper: boolean, inner: Settle | undefined }
 
@@ -69,7 +71,13 @@ function emptiedOf (schema: Schema, isRequired: boolean): Emptied | undefined {
   if (schema[NOT_EMPTY] === true || (types.length === 0 && anyOf === undefined)) return undefined
   if (types.includes('null')) return 'null'
   if (!isRequired || usual !== undefined) return 'absent'
-  return types.includes('string') && minLength > 0 ? 'rejected' : undefined
+  if (!types.includes('string')) return undefined
+  return minLength > 0 ? 'rejected' : allowsEmpty(schema) ? 'text' : undefined
+}
+
+/** Whether a required text may be empty. Null then means the same. */
+function allowsEmpty ({ enum: values = [''], pattern = '', format }: Schema): boolean {
+  return values.includes('') && format === undefined && new RegExp(pattern, 'u').test('')
 }
 
 function settleField (holder: Record<string, unknown>, { name, emptied, isUpper, inner }: Field): void {
@@ -78,7 +86,7 @@ function settleField (holder: Record<string, unknown>, { name, emptied, isUpper,
   if (emptied !== undefined && isEmpty(value)) {
     if (emptied === 'absent') delete holder[name]
     else if (emptied === 'null') holder[name] = null
-    else if (value !== null) holder[name] = ''
+    else if ((value === null) === (emptied === 'text')) holder[name] = ''
     return
   }
   if (isUpper) holder[name] = inUpperCase(value)

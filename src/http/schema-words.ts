@@ -25,12 +25,15 @@ const INSTANT = 'deve essere un istante, per esempio 2026-11-30T09:30:00Z'
 
 const DAY = 'scrivere la data come AAAA-MM-GG, per esempio 2026-11-30'
 
+/** A day whose day or month may be 00. */
+export const DAY_OR_PART = '^(\\d{4}-\\d{2}-\\d{2})?$'
+
 const PATTERNS = new Map<string | undefined, Words>([
   [Text(1).pattern, { words: CONTROL }],
-  [Name(1).pattern, { words: `non può essere vuoto, e ${CONTROL}` }],
-  [ApartmentBody.properties.indirizzo.pattern, { words: `non può essere vuoto né contenere «;», e ${CONTROL}` }],
+  [Name(1).pattern, { words: `deve avere un valore, e ${CONTROL}` }],
+  [ApartmentBody.properties.indirizzo.pattern, { words: `deve avere un valore senza «;», e ${CONTROL}` }],
   [Motivo.pattern, { words: `deve avere almeno 10 caratteri oltre agli spazi, e ${CONTROL}` }],
-  [DecisionBody.properties.protocollo.pattern, { words: `non può essere vuoto, e ${CONTROL}` }],
+  [DecisionBody.properties.protocollo.pattern, { words: `deve avere un valore, e ${CONTROL}` }],
   [TemplateText.pattern, { words: 'contiene un carattere che non si può scrivere: toglierlo' }],
   [EmailRequest.properties.body.pattern, { words: 'contiene caratteri invisibili: toglierli' }],
   [Paragraphs(1).pattern, { words: 'contiene caratteri invisibili, o una parola di oltre 1000 caratteri' }],
@@ -39,12 +42,12 @@ const PATTERNS = new Map<string | undefined, Words>([
   [MintQuery.properties.scopes.pattern,
     code('deve elencare ambiti separati da virgole, per esempio lettura,scrittura')],
   [EmailQuery.properties.ids.pattern, code('deve elencare fino a 100 numeri separati da virgole, per esempio 12,13')],
-  ['^[A-Z]{2}$', code('deve essere di due lettere maiuscole, per esempio IT')],
-  ['^[A-Za-z]{2}$', code('deve essere di due lettere maiuscole, per esempio IT')],
-  ['^([A-Z]{3})?$', code('deve essere di tre lettere maiuscole, per esempio ITA')],
-  ['^([A-Z]{1,2})?$', code('deve essere di una o due lettere maiuscole, per esempio P')],
-  ['^(\\d{4}-\\d{2}-\\d{2})?$', code(`${DAY}, con 00 per il giorno e il mese che il documento non indica`)],
-  ['^([A-Z]{3}|\\d{9})?$', code('deve essere di tre lettere maiuscole, per esempio ITA, o il codice di nove cifre')],
+  ['^[A-Z]{2}$', code('deve essere di due lettere, per esempio IT')],
+  ['^[A-Za-z]{2}$', code('deve essere di due lettere, per esempio IT')],
+  ['^([A-Z]{3})?$', code('deve essere di tre lettere, per esempio ITA')],
+  ['^([A-Z]{1,2})?$', code('deve essere di una o due lettere, per esempio P')],
+  [DAY_OR_PART, code(`${DAY}, con 00 per il giorno e il mese che il documento non indica`)],
+  ['^([A-Z]{3}|\\d{9})?$', code('deve essere di tre lettere, per esempio ITA, o il codice di nove cifre')],
   ['^\\d{9}$', code('deve essere il codice di nove cifre di un comune, per esempio 412058091')],
   ['^([01]\\d|2[0-3]):[0-5]\\d$', code('deve essere un’ora con i minuti, per esempio 10:30')],
   ['^#[0-9A-Fa-f]{6}$', code('deve essere un colore di sei cifre esadecimali, per esempio #1f4e46')],
@@ -89,8 +92,17 @@ export function withReceived (words: string, campo: string, value: unknown): str
   return isShown && !/\p{C}/u.test(value) ? `${words} (ricevuto «${value}»)` : words
 }
 
-/** The words for a text that is no day, with the right spelling if the text is a day in another notation. */
-export function dayWords (format: string, text: unknown): string {
+/** The received value of another type, or out of bounds, as an addition to an error. */
+export function receivedOfType (campo: string, value: unknown): string {
+  if (Array.isArray(value)) return ' (ricevuto un elenco)'
+  if (typeof value === 'object') return ' (ricevuto un oggetto)'
+  const isText = typeof value === 'string'
+  if (withReceived('', campo, String(value)) === '') return ` (ricevuto un ${isText ? 'testo' : 'altro tipo'})`
+  return isText ? ` (ricevuto il testo «${value}»)` : ` (ricevuto ${String(value)})`
+}
+
+/** The words for a text that is a day in another notation; otherwise undefined. */
+export function dayWords (text: unknown): Words | undefined {
   const day = typeof text === 'string' ? readDay(text) : undefined
-  return day === undefined ? FORMATS[format]!.words : `deve essere un giorno: scrivere la data come ${day}`
+  return day === undefined ? undefined : code(`deve essere un giorno: scrivere la data come ${day}`)
 }

@@ -1,41 +1,53 @@
 import type { FastifyError, FastifyRequest, FastifySchemaValidationError } from 'fastify'
 import type { FieldError } from '#schemas/common.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { sexOf } from '#src/lib/sex-words.ts'
+import { readDay } from '#src/lib/time.ts'
 import { furtherValidationErrors } from './validation-errors.ts'
-import { dayWords, formatWords, patternWords, withReceived } from './schema-words.ts'
+import { DAY_OR_PART, dayWords, formatWords, patternWords, receivedOfType, withReceived } from './schema-words.ts'
 
 interface Params { [name: string]: unknown, campo: string, value: unknown }
 
+/** For names of fields in either gender. */
+const HAS_VALUE = 'deve avere un valore'
+
 /** JSON Schema keywords in Italian. */
 const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
-  required: () => 'è obbligatorio',
+  required: () => 'è un campo obbligatorio',
   additionalProperties: () => 'non è un campo previsto',
-  type: ({ type, value }) => {
-    if (value === null) return 'non può essere vuoto'
+  type: ({ type, campo, value }) => {
+    if (value === null) return HAS_VALUE
     const types = [type].flat().filter((name) => name !== 'null').map((name) => TYPES[String(name)] ?? String(name))
-    return `deve essere ${types.join(' o ')}`
+    return `deve essere ${types.join(' o ')}${receivedOfType(campo, value)}`
   },
   enum: ({ allowedValues, campo, value }) => {
     const allowed = (Array.isArray(allowedValues) ? allowedValues : []).filter((each) => each !== '' && each !== null)
     return withReceived(`deve essere uno fra ${allowed.join(', ')}`, campo, value)
   },
   const: ({ allowedValue }) => `deve essere ${String(allowedValue)}`,
-  minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
-  exclusiveMinimum: ({ limit }) => `deve essere più di ${String(limit)}`,
-  maximum: ({ limit }) => `deve essere al massimo ${String(limit)}`,
-  minLength: ({ limit }) => (limit === 1 ? 'non può essere vuoto' : `deve avere almeno ${String(limit)} caratteri`),
+  minimum: ({ limit, campo, value }) => `deve essere almeno ${String(limit)}${receivedOfType(campo, value)}`,
+  exclusiveMinimum: ({ limit, campo, value }) => `deve essere più di ${String(limit)}${receivedOfType(campo, value)}`,
+  maximum: ({ limit, campo, value }) => `deve essere al massimo ${String(limit)}${receivedOfType(campo, value)}`,
+  minLength: ({ limit }) => (limit === 1 ? HAS_VALUE : `deve avere almeno ${String(limit)} caratteri`),
   maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
   minItems: ({ limit }) => `deve avere almeno ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
   maxItems: ({ limit }) => `deve avere al massimo ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
-  pattern: ({ pattern, campo, value }) => describe(patternWords(String(pattern)), campo, value),
-  format: ({ format, campo, value }) => {
-    const name = String(format)
-    const words = DAYS.includes(name) ? { words: dayWords(name, value), isCode: true } : formatWords(name)
-    return describe(words, campo, value)
-  }
+  pattern: ({ pattern, campo, value }) =>
+    describe((pattern === DAY_OR_PART ? dayWords(value) : undefined) ?? patternWords(String(pattern)), campo, value),
+  format: ({ format, campo, value }) =>
+    describe((DAYS.includes(String(format)) ? dayWords(value) : undefined) ?? formatWords(String(format)), campo, value)
 }
 
 const DAYS = ['day', 'day-or-empty', 'birth-or-empty']
+
+/** The right value in place of a day in another notation, or of a word for a sex. */
+function proposalFor ({ keyword, params }: FastifySchemaValidationError, value: unknown): string | undefined {
+  if (typeof value !== 'string') return undefined
+  if (DAYS.includes(String(params.format)) || params.pattern === DAY_OR_PART) return readDay(value)
+  return keyword === 'enum' && ['M', 'F'].every((sex) => (params.allowedValues as unknown[]).includes(sex))
+    ? sexOf(value)
+    : undefined
+}
 
 function describe (words: { words: string, isCode?: boolean } | undefined, campo: string, value: unknown): string {
   if (words === undefined) return 'non è valido'
@@ -73,7 +85,9 @@ export function fieldErrors (request: FastifyRequest, { validation, validationCo
       return errorsOfPart(errors ?? [], part as Part, request[PARTS[part as Part]])
     })
   const named = new Set(refused.map(({ campo }) => campo))
-  return [...refused, ...furtherValidationErrors(request).filter(({ campo }) => !named.has(campo))].slice(0, FIELDS_MAX)
+  // A body that is no object has no fields to check.
+  const further = named.has('') ? [] : furtherValidationErrors(request).filter(({ campo }) => !named.has(campo))
+  return [...refused, ...further].slice(0, FIELDS_MAX)
 }
 
 function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {
@@ -86,16 +100,18 @@ function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidation
 const VAGUE = ['maxLength']
 
 function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Part, data: unknown): FieldError[] {
-  const found = new Map<string, string>()
+  const found = new Map<string, FieldError>()
   const formatted = new Set(errors.filter(({ keyword }) => keyword === 'format').map(fieldName))
   for (const error of errors) {
     if (found.size === FIELDS_MAX) break
     const campo = fieldName(error) || (part === 'body' ? '' : part)
     if (found.has(campo) || (VAGUE.includes(error.keyword) && formatted.has(campo))) continue
     const value = valueAt(data, error.instancePath)
-    found.set(campo, MESSAGES[error.keyword]?.({ ...error.params, campo, value }) ?? 'non è valido')
+    const messaggio = MESSAGES[error.keyword]?.({ ...error.params, campo, value }) ?? 'non è valido'
+    const proposta = proposalFor(error, value)
+    found.set(campo, { campo, messaggio, ...proposta !== undefined && { proposta } })
   }
-  return [...found].map(([campo, messaggio]) => ({ campo, messaggio }))
+  return [...found.values()]
 }
 
 /** The value that an error's path names. */

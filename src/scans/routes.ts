@@ -47,7 +47,7 @@ function scanErrors ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldEr
   const { birthDate, name, surname, prenotazione_id: booking, guest_idx: guest } = body
   const isNameless = [name, surname].every((each) => typeof each === 'string' && each.trim() === '')
   return [
-    ...(isNameless ? [{ campo: 'surname', messaggio: 'non può essere vuoto se anche name lo è' }] : []),
+    ...(isNameless ? [{ campo: 'surname', messaggio: 'deve avere un valore se name è vuoto' }] : []),
     ...(typeof birthDate === 'string' ? birthErrors(birthDate, today) : []),
     ...(booking !== undefined && guest === undefined ? [missing('guest_idx', 'prenotazione_id')] : []),
     ...(booking === undefined && guest !== undefined ? [missing('prenotazione_id', 'guest_idx')] : [])
@@ -60,13 +60,15 @@ function birthErrors (birthDate: string, today: Day): FieldError[] {
   if (birthDate === '') return []
   const day = isDay(birthDate) ? birthDate : firstDayOf(birthDate)
   if (day === undefined) {
-    return [{ campo, messaggio: 'deve essere un giorno del calendario, AAAA-MM-GG (00 se il documento non lo indica)' }]
+    const messaggio = 'deve essere un giorno del calendario, AAAA-MM-GG, con 00 per il giorno e il mese che il ' +
+      `documento non indica (ricevuto «${birthDate.slice(0, 10)}»)`
+    return [{ campo, messaggio }]
   }
   return day > today ? [{ campo, messaggio: 'è nel futuro' }] : []
 }
 
 function missing (campo: string, other: string): FieldError {
-  return { campo, messaggio: `è obbligatorio con ${other}` }
+  return { campo, messaggio: `è un campo obbligatorio con ${other}` }
 }
 
 const route = routesUnder('Scansione')

@@ -6,14 +6,14 @@ import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
-import { scanNotices } from './scan-notices.ts'
+import { scanNotices, unknownStates } from './scan-notices.ts'
 import { pictureName, PICTURES } from './scan-pictures.ts'
 import type { ScanRepository } from './repository.ts'
 
 /** Bytes of a re-encoded picture, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
-type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files'>
+type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files' | 'guestCodes'>
 interface Saving {
   repository: ScanRepository
   clock: Clock
@@ -31,6 +31,7 @@ export async function saveScan (
   const { db, audit, images, files } = app
   const { image, prenotazione_id: booking, guest_idx: guest, ...document } = body
   const data: ScanData = { expiryDate: '', documentCode: '', issuingCountry: '', ...document }
+  const unknown = unknownStates(data, await app.guestCodes())
   const place = placeOf(booking, guest)
   // Checked before the work, and again afterwards.
   if (place !== null) await requirePlace(db, place)
@@ -43,7 +44,7 @@ export async function saveScan (
   async function keep (tx: Transaction): Promise<Avviso[]> {
     if (place !== null) await requirePlace(tx, place, { lock: true })
     await repository.add(tx, id, data, place)
-    const avvisi = await scanNotices(tx, data, place, clock.today())
+    const avvisi = [...unknown, ...await scanNotices(tx, data, place, clock.today())]
     if (file !== undefined) await files.keep(tx, file, { replace: false })
     await request.noteDone(tx)
     await audit.append(tx, {

@@ -2,18 +2,35 @@ import type { ScanData } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
 import { savedGuests, type GuestPlace } from '#src/bookings/index.ts'
 import { isDay, type Day } from '#src/lib/time.ts'
+import { encodingDoubt } from '#src/lib/wrong-encoding.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { expired, minor } from '#src/scanning/index.ts'
+import { expired, minor, type GuestCodes } from '#src/scanning/index.ts'
 
 /** Notices about a scan: about its holder, the document, and the guests of the same stay. */
 export async function scanNotices (
   db: Executor, data: ScanData, place: GuestPlace | null, today: Day
 ): Promise<Avviso[]> {
   return [
+    ...NAMES.flatMap(([campo, subject]) => {
+      const doubt = encodingDoubt(data[campo])
+      return doubt === undefined ? [] : { campo, messaggio: `${subject} ${doubt}` }
+    }),
     ...(isDay(data.birthDate) ? minor(data.birthDate, today) : []),
     ...(data.expiryDate === '' ? [] : expired(data.expiryDate, today)),
     ...(place === null ? [] : await sameGuest(db, data, place))
   ]
+}
+
+const NAMES = [['surname', 'Il cognome'], ['name', 'Il nome']] as const
+
+/** Codes of states that the police tables lack. */
+export function unknownStates (
+  { nationality, issuingCountry }: ScanData, { citizenship }: Pick<GuestCodes, 'citizenship'>
+): Avviso[] {
+  return Object.entries({ nationality, issuingCountry }).flatMap(([campo, code]) => {
+    if (code === '' || citizenship(code) !== undefined) return []
+    return { campo, messaggio: `${code} non è il codice di uno stato: ricopiarlo dal documento, per esempio ITA` }
+  })
 }
 
 /** A person with two documents, and two people with one document. */

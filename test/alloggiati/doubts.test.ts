@@ -50,6 +50,15 @@ t.test('a document number of two guests is a warning on the second, however it i
   t.same((await check([foreigner(), foreigner({ nome: 'UTE', numero_documento: 'C01X00T48' })])).warnings, [])
 })
 
+t.test('a wrongly decoded name of a booking is a warning with the probable name', async (t) => {
+  for (const [nome_cognome, probable] of [['Ana GarcÃ­a', 'Ana García'], ['JosÃ© Neri', 'José Neri'], ['Ana García', '']] as const) {
+    const { id } = await create(call, { check_in: today, nome_cognome })
+    const { warnings } = (await call('POST', `/api/v1/prenotazioni/${id}/schedine`)).json<Judged>()
+    const text = about(warnings, 'nome_cognome')
+    t.equal(text.includes(`Probabilmente è «${probable}»`), probable !== '', nome_cognome)
+  }
+})
+
 t.test('a code of bookings of other people is a warning, when their arrivals are close', async (t) => {
   const nearby = { idf_gen: 'HM4XK7Q2', nome_cognome: 'Ugo Neri' }
   const { id: first } = await create(call, { check_in: today, idf_gen: 'HM4XK7Q2' })

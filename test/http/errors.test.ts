@@ -116,12 +116,12 @@ t.test('a 400 lists every invalid field once, under the name that the caller use
   const dettagli = async (url: string, payload: object) =>
     (await app.inject({ method: 'POST', url, headers, payload })).json().dettagli
   const { nome_cognome, ...rest } = BOOKING
-  t.same(await dettagli('/api/v1/prenotazioni', rest), [{ campo: 'nome_cognome', messaggio: 'è obbligatorio' }])
+  t.same(await dettagli('/api/v1/prenotazioni', rest), [{ campo: 'nome_cognome', messaggio: 'è un campo obbligatorio' }])
   t.same(await dettagli('/api/v1/prenotazioni', { ...BOOKING, nome: nome_cognome }), [
     { campo: 'nome', messaggio: 'non è un campo previsto' }
   ])
   t.same(await dettagli('/api/v1/prenotazioni', { ...BOOKING, paese_id: '380' }), [
-    { campo: 'paese_id', messaggio: 'deve essere un numero intero' }
+    { campo: 'paese_id', messaggio: 'deve essere un numero intero (ricevuto il testo «380»)' }
   ])
   t.same(
     await dettagli('/api/saveOspiti', {
@@ -134,25 +134,32 @@ t.test('a 400 lists every invalid field once, under the name that the caller use
     [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F, X (ricevuto «Q»)' }]
   )
   t.same(await dettagli('/api/v1/prenotazioni/delete-bulk', [1]), [
-    { campo: '', messaggio: 'deve essere un oggetto' }
+    { campo: '', messaggio: 'deve essere un oggetto (ricevuto un elenco)' }
   ])
+  t.same(await dettagli('/api/v1/prenotazioni', [BOOKING]), [
+    { campo: '', messaggio: 'deve essere un oggetto (ricevuto un elenco)' }
+  ])
+  const none = await app.inject({
+    method: 'POST', url: '/api/v1/prenotazioni', headers: { ...headers, 'content-type': 'application/json' }, body: 'null'
+  })
+  t.same(none.json().dettagli, [{ campo: '', messaggio: 'deve avere un valore' }])
   t.same((await app.inject({ url: '/api/v1/prenotazioni?limit=0&check_in_da=ieri', headers })).json().dettagli, [
     {
       campo: 'check_in_da',
       messaggio: 'deve essere un giorno del calendario: scrivere la data come AAAA-MM-GG, ' +
         'per esempio 2026-11-30 (ricevuto «ieri»)'
     },
-    { campo: 'limit', messaggio: 'deve essere almeno 1' }
+    { campo: 'limit', messaggio: 'deve essere almeno 1 (ricevuto 0)' }
   ])
   t.same(
     await dettagli('/api/v1/prenotazioni', { ...rest, lingua: 7, paese_id: 0, email: 'nessuna', a: 1, b: 2 }),
     [
-      { campo: 'nome_cognome', messaggio: 'è obbligatorio' },
+      { campo: 'nome_cognome', messaggio: 'è un campo obbligatorio' },
       { campo: 'a', messaggio: 'non è un campo previsto' },
       { campo: 'b', messaggio: 'non è un campo previsto' },
-      { campo: 'lingua', messaggio: 'deve essere un testo' },
+      { campo: 'lingua', messaggio: 'deve essere un testo (ricevuto 7)' },
       { campo: 'email', messaggio: 'deve essere un indirizzo e-mail, per esempio anna@example.com' },
-      { campo: 'paese_id', messaggio: 'deve essere almeno 1' }
+      { campo: 'paese_id', messaggio: 'deve essere almeno 1 (ricevuto 0)' }
     ]
   )
 })

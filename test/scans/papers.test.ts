@@ -269,6 +269,12 @@ t.test('a scan reads back as the document prints it, whatever it lacks', async (
     { birthDate: '' }, { birthDate: '1970-00-00' }, { birthDate: '1970-05-00' },
     { name: '', gender: 'X', docNum: '', nationality: '', birthDate: '' }
   ]
+  const none = { name: null, docNum: null, birthDate: null, gender: null, nationality: null }
+  const unsaid = await call('POST', '/api/save-scan', { ...SCAN, ...none })
+  t.equal(unsaid.statusCode, 200, unsaid.body)
+  t.match((await call('GET', `/api/v1/scansioni/${unsaid.json().id}`)).json(), {
+    data: { name: '', docNum: '', birthDate: '', gender: '', nationality: '' }
+  })
   for (const changes of cases) {
     const saved = await call('POST', '/api/save-scan', { ...SCAN, ...changes })
     t.equal(saved.statusCode, 200, saved.body)
@@ -285,6 +291,23 @@ t.test('a scan reads back as the document prints it, whatever it lacks', async (
   }
   const nameless = await call('POST', '/api/save-scan', { ...SCAN, name: ' ', surname: '' })
   t.match(nameless.json(), { status: 400, dettagli: [{ campo: 'surname' }] })
+})
+
+t.test('a saved scan warns about unknown states and wrongly decoded names', async (t) => {
+  for (const [changes, campo, messaggio] of [
+    [{ nationality: 'QQQ' }, 'nationality', /^QQQ non è il codice di uno stato/],
+    [{ nationality: '999999999' }, 'nationality', /^999999999 non è/],
+    [{ issuingCountry: 'QQZ' }, 'issuingCountry', /^QQZ non è/],
+    [{ surname: 'GarcÃ­a' }, 'surname', /^Il cognome sembra letto .*«García»/],
+    [{ name: 'JosÃ©' }, 'name', /^Il nome sembra letto .*«José»/]
+  ] as const) {
+    const saved = await call('POST', '/api/save-scan', { ...SCAN, ...changes })
+    t.match(saved.json(), { success: true, avvisi: [{ campo, messaggio }] })
+    t.equal(saved.json().avvisi.length, 1)
+  }
+  for (const changes of [{}, { nationality: 'XXA' }, { nationality: '100000216' }, { nationality: 'GBN' }]) {
+    t.same((await call('POST', '/api/save-scan', { ...SCAN, ...changes })).json().avvisi, [], JSON.stringify(changes))
+  }
 })
 
 t.test('a toddler whose family was sent before is sent alone, once the document is known', async (t) => {

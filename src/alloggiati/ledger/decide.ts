@@ -42,7 +42,7 @@ interface DecisionContext {
 
 export function decisionErrors ({ decisione, protocollo }: Readonly<Record<string, unknown>>): FieldError[] {
   if (decisione !== 'depositato' || protocollo !== undefined) return []
-  return [{ campo: 'protocollo', messaggio: 'è obbligatorio per depositato' }]
+  return [{ campo: 'protocollo', messaggio: 'è un campo obbligatorio per depositato' }]
 }
 
 /**

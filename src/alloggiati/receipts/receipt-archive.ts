@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto'
 import { and, desc, eq, gte, isNotNull, isNull, or, sql } from 'drizzle-orm'
 import { ricevute as receipts, ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
-import { addDays, instantInRome, type Clock, type Day } from '#src/lib/time.ts'
+import { addDays, instantInRome, italianDay, type Clock, type Day } from '#src/lib/time.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { CredenzialiMancanti, RicevutaNonTrovata } from '../errors.ts'
 import { scopeOf } from '../ledger/read-ledger.ts'
@@ -84,6 +84,11 @@ async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watch
   })
 }
 
+/** The way on without a receipt. */
+const NOT_YET = 'la Polizia la dà dal giorno dopo, di norma dalle 00:15'
+const NO_LONGER = `la Polizia la tiene ${RECEIPT_WINDOW_DAYS} giorni, e qui non è stata scaricata: chiederla alla Questura`
+const NONE_SENT = 'per la Polizia non è arrivata nessuna schedina. Confrontare con GET /api/alloggiati/verifica-ricevute'
+
 /**
  * Returns the stored receipt of a day, else the service's. An early copy is fetched again, and served if the service
  * fails. Includes receipts of earlier accounts.
@@ -96,11 +101,11 @@ async function getReceipt (archive: Watched, day: Day): Promise<Buffer> {
   if (kept && !kept.isEarly) return kept.pdf
   if (day >= clock.today() || day < addDays(clock.today(), -RECEIPT_WINDOW_DAYS)) {
     if (kept) return kept.pdf
-    throw new RicevutaNonTrovata()
+    throw new RicevutaNonTrovata(italianDay(day), day >= clock.today() ? NOT_YET : NO_LONGER)
   }
   try {
     const { pdf = kept?.pdf } = await fetchReceipt(archive, day)
-    if (pdf === undefined) throw new RicevutaNonTrovata()
+    if (pdf === undefined) throw new RicevutaNonTrovata(italianDay(day), NONE_SENT)
     return pdf
   } catch (err) {
     if (kept && (faultOf(err) !== undefined || service === null)) return kept.pdf

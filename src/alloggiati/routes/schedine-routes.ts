@@ -9,11 +9,12 @@ import { InvioPrenotazioneBody, SchedineResponse, SchedineBody } from '#schemas/
 import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
 import { staysById } from '#src/bookings/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { requireConfirmed, SchedineGiaInviate } from '../sent-errors.ts'
-import { accept, validateGuests, type SchedineContext } from '../schedine/accept-schedine.ts'
+import { PrenotazioneNonConfermata, requireConfirmed, SchedineGiaInviate } from '../sent-errors.ts'
+import { accept, validateGuests, namedByCaller, type SchedineContext } from '../schedine/accept-schedine.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, findMissing } from '../schedine/from-booking.ts'
 import { requesterOf, type Requester } from '../schedine/requester.ts'
+import { encodingDoubt } from '#src/lib/wrong-encoding.ts'
 import { bookingsWithCodeOf } from '#src/bookings/index.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
@@ -138,12 +139,17 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     // CRLF between lines, none at the end, no byte order mark (guide, p. 31 and 33).
     return reply.send(lines.join('\r\n'))
   })
-  app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async (request) => {
+  app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async ({ params: { id }, body }) => {
     const comparison = { ...context, db, today: context.clock.today() }
-    const { schedine, soggiorno, nights } = await fromBooking(comparison, request.params.id, request.body ?? {})
-    const { valid, errors, warnings } = await validateGuests(context, schedine, soggiorno, { nights })
-    const doubts = await codeRemarks(db, request.params.id)
-    return { schedine, soggiorno, valid, errors, warnings: [...warnings, ...doubts] }
+    const { dal } = body ?? {}
+    const { schedine, soggiorno, nights, stato, nome_cognome, later } = await fromBooking(comparison, id, body ?? {})
+    const { errors: found, warnings: given } = await validateGuests(context, schedine, soggiorno, { nights })
+    const state = stato === 'confermata' ? [] : [aboutBooking('stato', new PrenotazioneNonConfermata(id, stato).message)]
+    const errors = [...state, ...namedByCaller(found, dal)]
+    const doubt = encodingDoubt(nome_cognome)
+    const name = doubt === undefined ? [] : [aboutBooking('nome_cognome', `Il nome della prenotazione ${doubt}`)]
+    const warnings = [...given, ...later, ...name, ...await codeRemarks(db, id)]
+    return { schedine, soggiorno, valid: errors.length === 0, errors, warnings }
   })
   app.post('/api/v1/prenotazioni/:id/invio', { ...INVIA_PRENOTAZIONE, preHandler: repeated }, (request, reply) => {
     // Saved guests can be corrected, so a refusal before a submission exists is not stored under the key.
@@ -171,7 +177,12 @@ async function codeRemarks (db: Executor, id: number): Promise<Segnalazione[]> {
     ? `Anche la prenotazione ${others[0]} ha questo codice`
     : `Anche le prenotazioni ${others.join(', ')} hanno questo codice`
   const messaggio = `${who}, con un altro nome: controllarlo`
-  return [{ ospite: 0, campo: 'idf_gen', messaggio }]
+  return [aboutBooking('idf_gen', messaggio)]
+}
+
+/** A remark on a field of the booking. */
+function aboutBooking (campo: string, messaggio: string): Segnalazione {
+  return { ospite: 0, campo, messaggio }
 }
 
 /** Answers a repeated Idempotency-Key with its submission, and creates none. */
@@ -200,7 +211,7 @@ async function submitBooking (
   const versions = new Map([[id, booking.versione]])
   const nights = indices.map((place) => booking.nights[booking.places.indexOf(place)]!)
   const body = {
-    ospiti, indices, avvisi: changed, versions, nights, prenotazione: booking.soggiorno, ...rest
+    ospiti, indices, avvisi: changed, versions, nights, dal, prenotazione: booking.soggiorno, ...rest
   }
   const answer = await submit(context, body, authorOf(request), requester).catch((err: unknown) => {
     throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err
@@ -221,7 +232,7 @@ function confirmationErrors (
   if (typeof confermo_diverso !== 'boolean' || confermo_diverso === (motivo !== undefined)) return []
   return [
     motivo === undefined
-      ? { campo: 'motivo', messaggio: 'è obbligatorio con confermo_diverso' }
+      ? { campo: 'motivo', messaggio: 'è un campo obbligatorio con confermo_diverso' }
       : { campo: 'confermo_diverso', messaggio: 'deve essere true se si dà un motivo' }
   ]
 }
@@ -229,5 +240,5 @@ function confirmationErrors (
 /** Requires the stay of a list of guests. */
 function stayGivenErrors ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
   if (prenotazione !== undefined || soggiorno !== undefined) return []
-  return [{ campo: 'prenotazione', messaggio: 'è obbligatorio se manca soggiorno' }]
+  return [{ campo: 'prenotazione', messaggio: 'è un campo obbligatorio se manca soggiorno' }]
 }

@@ -1,5 +1,5 @@
-import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
-import { SCHEDINA_FIELDS, type SchedinaField } from '#schemas/schedina.ts'
+import { SINGLE_GUEST, WITH_DOCUMENT, WITHOUT_DOCUMENT } from '#schemas/guest-types.ts'
+import { DOCUMENT_FIELDS, SCHEDINA_FIELDS, type SchedinaField } from '#schemas/schedina.ts'
 import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import { foldDocument, foldName, type Folded } from '../codec/folding.ts'
 import { FIELDS } from '../codec/layout.ts'
@@ -28,6 +28,8 @@ export interface GuestCase {
   index: number
   /** The trimmed text fields; absent ones are `''`. */
   fields: Readonly<Record<SchedinaField, string>>
+  /** The guest type. For an unknown one the type that it names, or a single guest if there is a document; else `''`. */
+  type: string
   sex: 'M' | 'F' | undefined
   cognome: Folded
   nome: Folded
@@ -61,9 +63,11 @@ export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = '
   const common = { tables, today, yesterday: addDays(today, -1), channel }
   const firstOf = new Map<string, number>()
   const firstWith = new Map<string, number>()
-  const groups = groupsOf(list.map(({ tipo_alloggiato }) => tipo_alloggiato))
+  const types = list.map((fields) => typeOf(fields, tables))
+  const groups = groupsOf(types)
   return groups.flatMap((group) => group.map((index) => {
     const fields = list[index]!
+    const type = types[index]!
     const born = isDay(fields.data_nascita) ? fields.data_nascita : undefined
     const cognome = foldName(fields.cognome)
     const nome = foldName(fields.nome)
@@ -71,7 +75,7 @@ export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = '
     const repeats = identity === undefined ? undefined : firstOf.get(identity)
     if (identity !== undefined && repeats === undefined) firstOf.set(identity, index)
     const documentNumber = foldDocument(fields.numero_documento)
-    const letters = WITH_DOCUMENT.includes(fields.tipo_alloggiato) ? documentNumber.text.replace(/[-./]/g, '') : ''
+    const letters = WITH_DOCUMENT.includes(type) ? documentNumber.text.replace(/[-./]/g, '') : ''
     const sameDocument = firstWith.get(letters)
     if (letters !== '' && sameDocument === undefined) firstWith.set(letters, index)
     const given = { comune: fields.comune_nascita, provincia: fields.provincia_nascita, stato: fields.stato_nascita }
@@ -80,6 +84,7 @@ export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = '
       stay: nights === undefined ? stay : { ...stay, nights: nights[index] },
       index,
       fields,
+      type,
       sex: isSex(fields.sesso) ? fields.sesso : undefined,
       cognome,
       nome,
@@ -102,6 +107,14 @@ function fieldsOf (guest: unknown): Record<SchedinaField, string> {
     const text = typeof value === 'string' ? value.trim() : ''
     return [field, UPPER_CASE.includes(field) ? text.toUpperCase() : text]
   })) as Record<SchedinaField, string>
+}
+
+function typeOf (fields: Record<SchedinaField, string>, tables: Tables): string {
+  const { tipo_alloggiato: code } = fields
+  if (WITH_DOCUMENT.includes(code) || WITHOUT_DOCUMENT.includes(code)) return code
+  const [type, ...others] = code === '' ? [] : tables.named('tipi_alloggiato', code)
+  if (type !== undefined && others.length === 0) return type.codice
+  return DOCUMENT_FIELDS.some((field) => fields[field] !== '') ? SINGLE_GUEST : ''
 }
 
 /**

@@ -50,7 +50,7 @@ const HOLDER_RULES: readonly Rule[] = [
     source: 'Tabella Tipi_Documento',
     applies: ({ fields: { tipo_documento: codice }, tables }) =>
       codice !== '' && tables.documento(codice) === undefined &&
-      { codice, ...advice(tables.named('tipi_documento', codice)) }
+      { codice, ...advice(tables.named('tipi_documento', codice), '') }
   },
   {
     id: 'numero-documento-mancante',
@@ -160,12 +160,11 @@ const HOLDER_RULES: readonly Rule[] = [
     applies: ({ issue, today, tables }) => {
       if (issue.status !== 'ceased' && issue.status !== 'ceased-state') return false
       const place = issue.status === 'ceased' ? issue.comune : issue.state
-      const found = advice(issue.status === 'ceased'
+      const found = issue.status === 'ceased'
         ? successors(issue.comune, tables, today)
-        : matchingStates(place.descrizione, tables, today))
-      const consiglio = found.consiglio || ': indicare il comune o lo stato di oggi'
+        : matchingStates(place.descrizione, tables, today)
       const data = dayWithArticle('il', italianDay(place.cessato_il!))
-      return { nome: place.descrizione, data, ...found, consiglio }
+      return { nome: place.descrizione, data, ...advice(found, ': indicare il comune o lo stato di oggi') }
     }
   },
   {

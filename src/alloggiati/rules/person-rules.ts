@@ -1,9 +1,11 @@
 import { WITH_DOCUMENT } from '#schemas/guest-types.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { sexOf } from '#src/lib/sex-words.ts'
 import { addDays, ageInYears, firstDayOf, type Day } from '#src/lib/time.ts'
+import { ENCODING_DOUBT, probably } from '#src/lib/wrong-encoding.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { GuestCase } from './case.ts'
-import { decodedAgain, describeCharacters } from './confusable-letters.ts'
+import { describeCharacters } from './confusable-letters.ts'
 import { dayAdvice, type Rule } from './rule.ts'
 
 const UNUSUAL_AGE = 100
@@ -36,9 +38,13 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'sesso-non-valido',
     field: 'sesso',
-    message: `Il sesso «{valore}» deve essere M o F${ONLY_M_OR_F}`,
+    message: 'Il sesso «{valore}» deve essere M o F{consiglio}',
     source: 'Tracciato, campo 6',
-    applies: ({ fields, sex }) => fields.sesso !== '' && sex === undefined && { valore: fields.sesso.slice(0, 10) }
+    applies: ({ fields: { sesso }, sex }) => {
+      if (sesso === '' || sex !== undefined) return false
+      const proposta = sexOf(sesso)
+      return { valore: sesso.slice(0, 10), consiglio: proposta ? `: indicare ${proposta}` : ONLY_M_OR_F, proposta }
+    }
   },
   {
     id: 'nascita-mancante',
@@ -51,7 +57,7 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-non-valida',
     field: 'data_nascita',
-    message: 'La data di nascita «{valore}» non è un giorno del calendario: scrivere la data come {giusta}{consiglio}',
+    message: 'La data di nascita «{valore}» {giusta}{consiglio}',
     source: 'Tracciato, campo 7; errore del servizio «Data di Nascita Errata»',
     applies: ({ fields: { data_nascita }, born }) =>
       data_nascita !== '' && born === undefined &&
@@ -114,12 +120,6 @@ function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
   return born !== undefined && born <= on ? ageInYears(born, on) : -1
 }
 
-/** The probable name behind wrongly decoded text, as a sentence; otherwise ''. */
-function probably (text: string): string {
-  const name = decodedAgain(text)
-  return name === undefined ? '' : `Probabilmente è «${name}». `
-}
-
 /** The first words that fit. A longer first word is cut. */
 function wordsWithin (text: string, length: number): string {
   const cut = text.slice(0, length + 1)
@@ -167,7 +167,7 @@ function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
       id: `${field}-codifica`,
       field,
       severity: 'warning',
-      message: `${subject} sembra letto con la codifica sbagliata. {forse}Controllarlo sul documento`,
+      message: `${subject} ${ENCODING_DOUBT}`,
       source: 'Nostra: UTF-8 letto come Windows-1252',
       applies: (guest) => {
         const { refused, text } = guest[field]

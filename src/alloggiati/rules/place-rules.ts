@@ -197,8 +197,7 @@ function comuneProvince ({ descrizione, provincia }: Comune): Values {
 function endedState (state: Stato | undefined, day: Day, tables: Tables): false | Values {
   const values = ended(state, day)
   if (values === false) return false
-  const today = advice(matchingStates(state!.descrizione, tables, day))
-  return { ...values, ...today, consiglio: today.consiglio || ': indicare lo stato di oggi' }
+  return { ...values, ...advice(matchingStates(state!.descrizione, tables, day), ': indicare lo stato di oggi') }
 }
 
 /** Values for the message about a place no longer in force on `day`. False if it was in force. */

@@ -21,10 +21,17 @@ export function isCentralOffice (text: string): boolean {
   return CENTRAL_OFFICE.test(searchKey(text))
 }
 
-/** The end of a message about a wrong value (`consiglio`), and the value to propose if exactly one fits. */
-export function advice (found: readonly (Codice | Comune)[]): { consiglio: string, proposta?: string } {
+const TO_SEARCH = '. Cercare il codice con il nome in GET /api/alloggiati/codici?q='
+
+/**
+ * The end of a message about a wrong value (`consiglio`), and the value to propose if exactly one fits.
+ * @param otherwise the end when no value fits
+ */
+export function advice (
+  found: readonly (Codice | Comune)[], otherwise = TO_SEARCH
+): { consiglio: string, proposta?: string } {
   const [row, ...others] = found
-  if (row === undefined || found.length > LISTED_MAX) return { consiglio: '' }
+  if (row === undefined || found.length > LISTED_MAX) return { consiglio: otherwise }
   return others.length > 0
     ? { consiglio: `: scegliere tra ${found.map(codeLabel).join(', ')}` }
     : { consiglio: `: indicare ${codeLabel(row)}`, proposta: row.codice }

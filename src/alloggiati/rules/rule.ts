@@ -7,7 +7,7 @@ import type { Comune } from '../tables/types.ts'
 const VALUE_MAX = 30
 
 /** Values for the `{…}` of a rule's message. `proposta` is the only right value, for clients to fill in. */
-export type Values = Readonly<Record<string, string | number>>
+export type Values = Readonly<Record<string, string | number | undefined>>
 
 /** One rule of the police record. */
 export interface Rule {
@@ -48,8 +48,11 @@ export function apiName (field: FieldFault['field']): string {
 /** The advice of a rule on a value that is no day, with the right spelling of a day in another notation. */
 export function dayAdvice (text: string): Values {
   const valore = text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
-  const day = readDay(text)
-  return { valore, giusta: day ?? 'AAAA-MM-GG', ...day !== undefined && { proposta: day } }
+  const proposta = readDay(text)
+  const giusta = proposta === undefined
+    ? 'non è un giorno del calendario: scrivere la data come AAAA-MM-GG'
+    : `va scritta come ${proposta}`
+  return { valore, giusta, proposta }
 }
 
 /** Lists the comuni that a host has to choose from, for a message. */

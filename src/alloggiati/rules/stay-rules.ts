@@ -7,7 +7,8 @@ import { dayAdvice, type Rule } from './rule.ts'
 /** Certified mail takes arrivals up to this many days old. */
 const MAIL_DAYS = 30
 const BY_MAIL = `il file per la PEC vale per gli arrivi degli ultimi ${MAIL_DAYS} giorni`
-const BY_SERVICE = 'il servizio non accetta altre date. Per un arrivo precedente scaricare il file per la PEC (POST ' +
+const TOO_EARLY = 'il servizio accetta un arrivo da quel giorno: inviare allora'
+const TOO_LATE = 'il servizio non accetta altre date. Per un arrivo precedente scaricare il file per la PEC (POST ' +
   '/api/alloggiati/file)'
 
 /** Rules about the stay, which all guests of the list share. */
@@ -22,7 +23,7 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-non-valido',
     field: 'check_in',
-    message: 'La data di arrivo «{valore}» non è un giorno del calendario: scrivere la data come {giusta}',
+    message: 'La data di arrivo «{valore}» {giusta}',
     source: 'Tracciato, campo 2',
     applies: ({ stay }) => stay.checkIn !== '' && stay.arrival === undefined && dayAdvice(stay.checkIn)
   },
@@ -36,7 +37,7 @@ export const STAY_RULES: readonly Rule[] = [
       if (arrival === undefined || (arrival >= first && arrival <= today)) return false
       return channel === 'mail'
         ? { ammessa: `fra il ${italianDay(first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
-        : { ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`, motivo: BY_SERVICE }
+        : { ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`, motivo: arrival > today ? TOO_EARLY : TOO_LATE }
     }
   },
   {
@@ -49,7 +50,7 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'partenza-non-valida',
     field: 'check_out',
-    message: 'La data di partenza «{valore}» non è un giorno del calendario: scrivere la data come {giusta}',
+    message: 'La data di partenza «{valore}» {giusta}',
     source: 'Tracciato, campo 3: senza numero_notti i giorni si contano fino alla partenza',
     applies: ({ stay: { givenNights, givenCheckOut, checkOut } }) =>
       givenNights === undefined && givenCheckOut !== '' && checkOut === undefined && dayAdvice(givenCheckOut)
@@ -58,7 +59,7 @@ export const STAY_RULES: readonly Rule[] = [
     id: 'partenza-ignorata',
     field: 'check_out',
     severity: 'warning',
-    message: 'La data di partenza «{valore}» non è un giorno del calendario: vale numero_notti ({notti})',
+    message: 'La data di partenza «{valore}» {giusta}. Vale numero_notti ({notti})',
     source: 'Nostra: con numero_notti la partenza non si usa',
     applies: ({ stay: { nights, givenCheckOut, checkOut } }) =>
       nights !== undefined && givenCheckOut !== '' && checkOut === undefined &&

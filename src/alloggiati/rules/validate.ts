@@ -72,9 +72,9 @@ function remarks (guests: readonly GuestCase[], rules: readonly Rule[]): Segnala
 }
 
 /** Stay rules apply only once, to the first guest. */
-function concerns (rule: Rule, { index, fields }: GuestCase): boolean {
+function concerns (rule: Rule, { index, type }: GuestCase): boolean {
   if (STAY_RULES.includes(rule)) return index === 0
-  return rule.concerns === undefined || rule.concerns.includes(fields.tipo_alloggiato)
+  return rule.concerns === undefined || rule.concerns.includes(type)
 }
 
 function fill (message: string, values: Values): string {

@@ -1,7 +1,7 @@
 import type { FileBody } from '#schemas/alloggiati.ts'
 import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Clock } from '#src/lib/time.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
 import type { Channel } from '../rules/case.ts'
@@ -29,6 +29,8 @@ export interface Order extends FileBody {
   versions?: ReadonlyMap<number, number>
   /** The nights of each guest, when they are not those of the stay. */
   nights?: readonly number[]
+  /** The arrival that the caller named. */
+  dal?: Day | undefined
 }
 
 /** A request that passed the rules: guests, stay, and remarks on contradicting stay data. */
@@ -66,18 +68,23 @@ export async function validateGuests (
   })
 }
 
+/** The remarks of a list that begins with `dal`: those on the arrival are about that field. */
+export function namedByCaller (remarks: readonly Segnalazione[], dal: Day | undefined): Segnalazione[] {
+  return remarks.map((each) => dal !== undefined && each.campo === 'check_in' ? { ...each, campo: 'dal' } : each)
+}
+
 /**
  * Validates a request and returns its guests as records and lines.
  * @throws InvioFallito (VALIDAZIONE) if a rule is broken
  */
 export async function accept (
   context: SchedineContext,
-  { ospiti, prenotazione, soggiorno, indices, versions, nights, avvisi = [] }: Order,
+  { ospiti, prenotazione, soggiorno, indices, versions, nights, dal, avvisi = [] }: Order,
   channel?: Channel
 ): Promise<Accepted> {
   const stay = { ...soggiorno, ...prenotazione }
   const { errors: found, warnings, accepted } = await validateGuests(context, ospiti, stay, { nights, channel })
-  const errors = found.map((each) => {
+  const errors = namedByCaller(found, dal).map((each) => {
     const ospite = indices?.[each.ospite] ?? each.ospite
     const why = avvisi.find((remark) => remark.ospite === ospite)
     if (why === undefined) return { ...each, ospite }

@@ -39,6 +39,7 @@ interface BookingSchedine extends Chosen {
   /** The number of guests who are not saved yet. */
   unsaved: number
   stato: BookingState
+  nome_cognome: string
   /** The version of the booking that the guests were read from. */
   versione: number
   soggiorno: SoggiornoDaPrenotazione
@@ -62,7 +63,7 @@ export async function fromBooking (
 ): Promise<BookingSchedine> {
   const { db, today } = comparison
   const stay = await stayWithGuests(db, id)
-  const { ospiti: guests, check_in, numero_notti, stato, versione } = stay
+  const { ospiti: guests, check_in, numero_notti, stato, nome_cognome, versione } = stay
   const compared = await compareStay(comparison, stay)
   const due = dal === undefined ? arrivingNow(compared, today) : dueFrom(compared, dal, today)
   const apartment = id_appartamento === undefined ? {} : { id_appartamento }
@@ -77,6 +78,7 @@ export async function fromBooking (
     all,
     unsaved: unsavedGuests(stay.numero_ospiti, compared.days),
     stato,
+    nome_cognome,
     versione,
     soggiorno: { id, check_in: due.day, numero_notti: nights, ...apartment },
     later: dal === undefined ? laterOf(stay, otherPlaces(stay, due), due.day) : []

@@ -37,7 +37,7 @@ import { foldName, nameKey } from '../codec/folding.ts'
  */
 export async function submit (
   context: SchedineContext,
-  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions' | 'nights'>,
+  body: InvioBody & Pick<Order, 'indices' | 'avvisi' | 'versions' | 'nights' | 'dal'>,
   author: Author,
   requester: Requester
 ): Promise<InvioResponse> {
@@ -176,7 +176,8 @@ function failure (
   const refused = schedine.filter(({ esito }) => esito === 'rifiutata')
   // A row excluded because of another row has no error code of the service.
   const first = refused.find(({ codice_errore: code }) => code) ?? refused[0]!
-  const why = [first.messaggio_soap, first.dettaglio].filter(Boolean).join(': ')
+  const { messaggio_soap: name, dettaglio } = serviceTexts(first)
+  const why = [name, dettaglio].filter((text) => text !== '').join(': ')
   const reason = `ospite ${first.indice + 1}: ${why}`
   return new InvioFallito('SCHEDINE_RIFIUTATE', {
     codice_errore: first.codice_errore ?? '',
@@ -188,9 +189,14 @@ function failure (
   })
 }
 
-/** The service's texts about a row. */
+const TO_CHOOSE = ': indicare un id_appartamento fra quelli di GET /api/v1/appartamenti'
+
+/** The service's texts about a row, with the way on for an apartment that it does not know. */
 export function serviceTexts ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowResult, 'indice'>) {
-  return { codice_errore: codice_errore ?? '', messaggio_soap: messaggio_soap ?? '', dettaglio: dettaglio ?? '' }
+  const advice = /appartamento/i.test(dettaglio ?? '') ? TO_CHOOSE : ''
+  return {
+    codice_errore: codice_errore ?? '', messaggio_soap: messaggio_soap ?? '', dettaglio: `${dettaglio ?? ''}${advice}`
+  }
 }
 
 /**
@@ -222,7 +228,7 @@ async function findBooking (
 ): Promise<number | null> {
   if (id !== undefined) {
     if (!await bookingExists(db, id)) {
-      throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio: 'non è una prenotazione esistente' })
+      throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio: `non esiste una prenotazione ${id}: prenderlo da GET /api/v1/prenotazioni` })
     }
     return id
   }

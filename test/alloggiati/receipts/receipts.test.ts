@@ -45,16 +45,18 @@ const real = await production(t, police)
 
 t.test('today, the future and days over 30 days ago are a 404 without a call to the service', async (t) => {
   const { call } = await emptied(real, police)
-  for (const day of [
-    realToday, addDays(realToday, 1), addDays(realToday, 400), addDays(realToday, -31), '1999-01-01'
-  ]) {
+  for (const [day, error] of [
+    [realToday, /dal giorno dopo/], [addDays(realToday, 1), /dal giorno dopo/], [addDays(realToday, 400), /dal giorno/],
+    [addDays(realToday, -31), /30 giorni.*: chiederla alla Questura$/], ['1999-01-01', /per il giorno 01\/01\/1999: /]
+  ] as const) {
     const missing = await call('GET', path(day))
     t.equal(missing.statusCode, 404, day)
-    t.match(missing.json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
+    t.match(missing.json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA', error })
   }
   t.same(police.calls, [])
   police.on.Ricevuta = none
-  t.equal((await call('GET', path(addDays(realToday, -30)))).statusCode, 404)
+  const none30 = await call('GET', path(addDays(realToday, -30)))
+  t.match(none30.json(), { status: 404, error: /Confrontare con GET \/api\/alloggiati\/verifica-ricevute$/ })
   t.equal(police.callsOf('Ricevuta').length, 1, 'the service is asked for the 30th day back')
 })
 

@@ -1,10 +1,11 @@
 import t from 'tap'
 import type { GiornataResponse } from '#schemas/giornata.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { create, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
-import type { TestApp } from '#test/helper.ts'
+import { build, type TestApp } from '#test/helper.ts'
 
 const PATH = '/api/v1/invii/giornata'
 const today = testClock().today()
@@ -109,4 +110,25 @@ t.test('an apartment of no booking of the day, or two of one booking, is a 400',
     t.same(fieldsAtFault(await server.call('POST', PATH, body)), fields, JSON.stringify(body))
   }
   t.same(sent(), {})
+})
+
+t.test('an unknown apartment is an error with the known ones, or with the list that has them', async (t) => {
+  const server = await build(t, {})
+  const { call } = server
+  const { id } = await create(call, { check_in: today, numero_ospiti: 1 })
+  await saveGuests(call, id, [guestNo(1)])
+  const body = { prova: true, appartamenti: [at(id, 99)] }
+  t.equal((await call('POST', PATH, body)).statusCode, 200, 'an account that lists none is not judged')
+  const { admin } = administrator(server)
+  const added = await admin('POST', '/api/v1/appartamenti', {
+    descrizione: 'Casa', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti'
+  })
+  t.equal(added.statusCode, 201)
+  const messaggio = 'non sono fra gli appartamenti attivi: 99. Indicare uno fra 0 CASA'
+  t.match((await call('POST', PATH, body)).json(), { status: 400, dettagli: [{ campo: 'appartamenti', messaggio }] })
+  t.match((await call('POST', PATH, { prova: true, appartamenti: [at(id, 0)] })).json(), { totali: { pronta: 1 } })
+  for (const testMode of [true, false]) {
+    const sent = await call('POST', `/api/v1/prenotazioni/${id}/invio`, { id_appartamento: 99, testMode })
+    t.match(sent.json(), { status: 422, error: /: indicare un id_appartamento fra quelli di GET \/api\/v1\/appartamenti$/ })
+  }
 })

@@ -61,6 +61,11 @@ const WRONG: readonly (readonly [string, Schedina, SchedinaField, string, string
   ['an issuing state by ISO code', foreigner({ luogo_rilascio: 'DEU' }), 'luogo_rilascio', '100000216', 'GERMANIA'],
   ['an issuing comune that ended', issued('408040012'), 'luogo_rilascio', '408140012', "FORLI' (FC)"],
   ['a former issuing state', foreigner({ luogo_rilascio: '100000253' }), 'luogo_rilascio', '100000997', 'DEL NORD'],
+  ['a sex in words', single({ sesso: 'femmina' }), 'sesso', 'F', 'indicare F'],
+  ['a sex in German', single({ sesso: 'Männlich' }), 'sesso', 'M', 'indicare M'],
+  ['a sex as a digit', single({ sesso: '2' }), 'sesso', 'F', 'indicare F'],
+  ['a day in Italian', single({ data_nascita: '12/04/1985' }), 'data_nascita', '1985-04-12', 'va scritta come 1985'],
+  ['a day with dots', single({ data_nascita: '12.4.1985' }), 'data_nascita', '1985-04-12', 'va scritta come 1985'],
   ['a guest type by name', single({ tipo_alloggiato: 'Ospite singolo' }), 'tipo_alloggiato', '16', 'ospite singolo']
 ]
 

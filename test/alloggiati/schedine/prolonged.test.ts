@@ -488,3 +488,19 @@ t.test('a repeated key names the guests of a line by their places in the booking
   t.same(await ask(on(1), 'later'), later)
   t.equal((await desk_.lines()).length, 2)
 })
+
+t.test('the check of a booking names guests who arrive later, a state that prevents a Send, and a night to come', async (t) => {
+  const { id, send, put, server: { call } } = await desk([guestNo(1), { ...guestNo(2), arrivo: on(1) }], { numero_notti: 3 })
+  const check = async (body = {}) => (await call('POST', `${BOOKINGS}/${id}/schedine`, body)).json()
+  const later = { ospite: 1, campo: 'arrivo', messaggio: 'Arriva il 29/11/2026: va inviato da quel giorno' }
+  t.match((await check()), { valid: true, errors: [], warnings: [later] })
+  for (const stato of ['annullata', 'non_presentato']) {
+    await put({ stato })
+    t.match(await check(), { valid: false, errors: [{ ospite: 0, campo: 'stato', messaggio: /riportarla a «confermata»/ }] })
+  }
+  await put({ stato: 'confermata' })
+  t.equal((await send()).statusCode, 200)
+  const tomorrow = /^La data di arrivo deve essere oggi .*da quel giorno: inviare allora$/
+  t.match(await check({ dal: on(1) }), { valid: false, errors: [{ campo: 'dal', messaggio: tomorrow }] })
+  t.match(await send({ dal: on(1) }), { statusCode: 422, errors: [{ campo: 'dal', messaggio: tomorrow }] })
+})

@@ -7,6 +7,9 @@ import { daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
 import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
+import { listApartments } from '../../service/apartment-calls.ts'
+import { PoliceFault } from '../../service/police-faults.ts'
+import type { PoliceService } from '../../service/police-service.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
 import type { Requester } from '../requester.ts'
 import { dayOverview, type DayBooking, type DayChoice, remark, bookingOf } from './day-overview.ts'
@@ -23,6 +26,9 @@ import { savedGuests, staysById } from '#src/bookings/index.ts'
 
 /** A day further from today is a typing error. */
 const FAR_DAYS = 400
+
+/** The apartments that an error lists. */
+const LISTED_MAX = 20
 
 /** @param today by the server's clock */
 export function dayErrors ({ data, appartamenti }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
@@ -70,6 +76,7 @@ export async function submitDay (
   const overview = await dayOverview(context, ledger, { day: data, ...choice })
   refuseOthers('prenotazioni', choice.ids ?? [], overview)
   refuseOthers('appartamenti', [...choice.apartments.keys()], overview)
+  if (prova) await refuseUnknownApartments(ledger.service, choice.apartments)
   if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const sent = prova ? overview : await sendDay(ledger, overview, { author, requester })
   const bookings = await withWaiting(ledger.db, sent)
@@ -90,6 +97,22 @@ function refuseOthers (campo: string, ids: readonly number[], bookings: readonly
     const messaggio = `non arrivano in quel giorno, o non sono confermate${left}: ${others.join(', ')}`
     throw new CampiNonValidi({ campo, messaggio })
   }
+}
+
+/** A Send finds unknown apartments with its test call. If the service does not list its apartments, none is refused. */
+async function refuseUnknownApartments (service: PoliceService, apartments: ReadonlyMap<number, number>): Promise<void> {
+  if (apartments.size === 0) return
+  const known = await listApartments(service).catch((err: unknown) => {
+    if (err instanceof PoliceFault) return []
+    throw err
+  })
+  const unknown = [...new Set(apartments.values())].filter((id) => !known.some((each) => each.id === id))
+  if (known.length === 0 || unknown.length === 0) return
+  const listed = known.slice(0, LISTED_MAX).map(({ id, descrizione }) => `${id} ${descrizione}`).join(', ')
+  throw new CampiNonValidi({
+    campo: 'appartamenti',
+    messaggio: `non sono fra gli appartamenti attivi: ${unknown.join(', ')}. Indicare uno fra ${listed}`
+  })
 }
 
 /** The response for a day. A booking that is ready but not sent counts as success only with `prova`. */

@@ -1,0 +1,13 @@
+import { searchKey } from './search-key.ts'
+
+/** Words for a sex in Italian, English, German, French and Spanish, and the digits of the police's record. */
+const WORDS: Readonly<Record<'M' | 'F', string>> = {
+  M: 'M MASCHIO MASCHILE UOMO MALE MAN MAENNLICH MANNLICH MASCULIN HOMME MASCULINO HOMBRE 1',
+  F: 'F FEMMINA FEMMINILE DONNA FEMALE WOMAN W WEIBLICH FEMININ FEMME FEMENINO MUJER 2'
+}
+
+/** The sex that a text means; otherwise undefined. */
+export function sexOf (text: string): 'M' | 'F' | undefined {
+  const word = searchKey(text)
+  return (['M', 'F'] as const).find((sex) => WORDS[sex].split(' ').includes(word))
+}
