@@ -128,9 +128,14 @@ export default [
       'no-restricted-syntax': ['error', {
         selector: 'TSImportType',
         message: 'Import the type at the top of the file.'
-      }]
+      }, ...['Literal[value', 'TemplateElement[value.raw'].map(text => ({
+        selector: `:not(TSLiteralType) > ${text}=/\\b(?:l|d|un|dell|all|nell|sull|dall|quest|c)'[a-zàèéìòù]/i]`,
+        message: 'Texts for users have the apostrophe ’.'
+      }))]
     }
   },
+  // The sandbox answers in the words of the service.
+  { files: ['src/alloggiati/service/sandbox/**'], rules: { 'no-restricted-syntax': 'off' } },
   {
     files: ['src/**'],
     ignores: ['src/server.ts', 'src/rotate-keys.ts', 'src/cli/index.ts', 'src/node-version.cjs'],

@@ -134,7 +134,7 @@ export const InvioUnderWay = errorWith({ ricevuta: Type.Optional(Type.String()) 
   $id: 'InvioPresoInCarico',
   examples: [{
     success: false,
-    error: "L'invio è in corso e prosegue da solo: non va ripetuto, l'esito si legge con la ricevuta",
+    error: 'L’invio è in corso e prosegue da solo: non va ripetuto, l’esito si legge con la ricevuta',
     dettagli: { codice_errore: 'INVIO_IN_CORSO', messaggio_soap: '' },
     status: 202,
     codice: 'INVIO_IN_CORSO',
@@ -150,7 +150,7 @@ export const InvioUnderWay = errorWith({ ricevuta: Type.Optional(Type.String()) 
 /** An earlier row, or another guest of the list, that may be the same guest. */
 const Duplicato = Closed({
   ospite: Type.Integer({ minimum: 0 }),
-  ricevuta: Nullable(Type.String({ description: "L'invio precedente; null: lo stesso elenco" })),
+  ricevuta: Nullable(Type.String({ description: 'L’invio precedente; null: lo stesso elenco' })),
   stato: Nullable(OneOf(STATE_NAMES)),
   motivo: OneOf(['stessa_persona', 'stesso_documento']),
   /** The other guest in the same list. */

@@ -85,7 +85,7 @@ export const AuditEvent = Closed({
   id: Type.Integer(),
   at: Instant,
   actor: Type.String({ description: 'Id di chi ha agito, anonimo o sistema' }),
-  action: Type.String({ description: 'Codice dell\'azione' }),
+  action: Type.String({ description: 'Codice dell’azione' }),
   descrizione: Type.String(),
   object: Nullable(Type.String({ description: 'Su che cosa, per esempio invio:7' })),
   ip: Nullable(Type.String()),
@@ -105,7 +105,7 @@ export const AuditQuery = Closed({
   action: Type.Optional(OneOf(AZIONI, {
     description: 'Soltanto questa azione; che cosa vuol dire lo dice `descrizione` di ogni riga'
   })),
-  da: Type.Optional(Bound('Da questo istante, o dall\'inizio di questo giorno (Europe/Rome)')),
+  da: Type.Optional(Bound('Da questo istante, o dall’inizio di questo giorno (Europe/Rome)')),
   a: Type.Optional(Bound('Fino a questo istante, o alla fine di questo giorno (Europe/Rome)')),
   ...paging
 })

@@ -49,7 +49,7 @@ export const DecisionResponse = Closed(
   { message: Type.String(), data: Ref(InvioDetail), status: Type.Integer() },
   {
     examples: [
-      { message: "Decisione registrata. Stato dell'invio: esito sconosciuto", data: DETAIL_EXAMPLE, status: 200 }
+      { message: 'Decisione registrata. Stato dell’invio: esito sconosciuto', data: DETAIL_EXAMPLE, status: 200 }
     ]
   }
 )
@@ -59,7 +59,7 @@ export const CorrectionBody = Closed(
     motivo: Motivo,
     protocollo: Type.Optional(Text(100, { ...NOT_BLANK, description: 'Il protocollo della PEC o della Questura' })),
     riga: Type.Optional(NotEmpty(
-      Type.Integer({ minimum: 0, maximum: 999, description: "L'indice della schedina sbagliata" })
+      Type.Integer({ minimum: 0, maximum: 999, description: 'L’indice della schedina sbagliata' })
     ))
   },
   { examples: [{ motivo: 'Data di nascita errata: chiesta la correzione via PEC', protocollo: 'PEC 4711', riga: 0 }] }

@@ -16,14 +16,14 @@ export const Job = Closed({
   descrizione: Type.String({ examples: ['Scarica le ricevute mancanti degli ultimi 30 giorni'] }),
   cron: Type.String({ description: 'Espressione cron, ora di Roma', examples: ['30 6 * * *'] }),
   ogni_processo: Type.Boolean({
-    description: 'Eseguito da ogni processo per conto suo, non da uno per tutti: l\'ultima esecuzione è di uno di essi',
+    description: 'Eseguito da ogni processo per conto suo, non da uno per tutti: l’ultima esecuzione è di uno di essi',
     examples: [false]
   }),
   in_corso: Type.Boolean({ examples: [false] }),
   ultimo_avvio: Nullable(Instant),
   durata_ms: Nullable(Type.Integer({ minimum: 0, examples: [1250] })),
   esito: Nullable(OneOf(JOB_OUTCOMES, { examples: ['riuscito'] })),
-  errore: Nullable(Type.String({ description: 'Nome o codice dell\'errore', examples: ['ECONNREFUSED'] })),
+  errore: Nullable(Type.String({ description: 'Nome o codice dell’errore', examples: ['ECONNREFUSED'] })),
   prossimo_avvio: Type.String({ ...Instant, description: 'Se è passato, il lavoro è in ritardo e sta per partire' })
 }, { $id: 'Lavoro' })
 export type Job = Static<typeof Job>

@@ -22,9 +22,9 @@ const CAUSES = {
     'La prenotazione è cambiata dopo la richiesta: nessuna schedina è stata inviata, si può inviare di nuovo',
   RIFIUTATO_DAL_SERVIZIO: 'Il servizio ha rifiutato la richiesta: nessuna schedina è stata acquisita',
   SCHEDINE_RIFIUTATE: 'Il servizio ha rifiutato una o più schedine',
-  INVIO_IN_CORSO: "L'invio è in corso e prosegue da solo: non va ripetuto, l'esito si legge con la ricevuta",
+  INVIO_IN_CORSO: 'L’invio è in corso e prosegue da solo: non va ripetuto, l’esito si legge con la ricevuta',
   NON_INVIATO: 'Nessuna schedina è stata inviata: si può inviare di nuovo',
-  INVIO_ANNULLATO: "L'invio è stato annullato da un amministratore: non prosegue",
+  INVIO_ANNULLATO: 'L’invio è stato annullato da un amministratore: non prosegue',
   ESITO_SCONOSCIUTO:
     'Esito sconosciuto: le schedine potrebbero essere state acquisite e non saranno inviate di nuovo da sole. ' +
     'Verificare la ricevuta di domani o il portale'
@@ -87,11 +87,15 @@ export const CartellaNonScrivibile = createError(
 export const InvioInCorso = createError(
   'INVIO_IN_CORSO', 'Prenotazioni con un invio alla Polizia ancora aperto: %s', 409
 )
-export const RicevutaNonTrovata = createError('RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per il giorno %s: %s', 404)
+export const RicevutaNonTrovata = createError(
+  'RICEVUTA_NON_TROVATA', 'Nessuna ricevuta per il giorno %s: %s', 404
+)
 
-export const InvioNonTrovato = createError('INVIO_NON_TROVATO', 'Invio non trovato: prendere l’id dall’elenco (GET /api/v1/invii)', 404)
+export const InvioNonTrovato = createError(
+  'INVIO_NON_TROVATO', 'Invio non trovato: prendere l’id dall’elenco (GET /api/v1/invii)', 404
+)
 export const InvioCambiato = createError(
-  'INVIO_CAMBIATO', "L'invio è cambiato nel frattempo: ora è alla versione %s, nello stato %s", 409
+  'INVIO_CAMBIATO', 'L’invio è cambiato nel frattempo: ora è alla versione %s, nello stato %s', 409
 )
 export const NullaDaDecidere = createError(
   'NULLA_DA_DECIDERE',

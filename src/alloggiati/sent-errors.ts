@@ -14,7 +14,7 @@ const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con 
 const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
 
 /** Advice on an unknown outcome that a person gave up. */
-const GIVEN_UP = "L'invio fu annullato senza saperne l'esito: guardare nel portale Alloggiati Web, e comunicare da " +
+const GIVEN_UP = 'L’invio fu annullato senza saperne l’esito: guardare nel portale Alloggiati Web, e comunicare da ' +
   'lì chi manca (POST /api/alloggiati/file ne fa il file). '
 
 /** Advice on unknown outcomes, by the states of their submissions. */
@@ -22,7 +22,7 @@ function adviceOn (states: readonly (State | null)[]): string[] {
   return [states.some(isDecidable) ? TO_WAIT : '', states.includes('annullato') ? GIVEN_UP : '']
 }
 
-const TO_SEND_MOVED = "L'arrivo che la Polizia ha ricevuto può correggerlo solo la Questura. " +
+const TO_SEND_MOVED = 'L’arrivo che la Polizia ha ricevuto può correggerlo solo la Questura. ' +
   'Per comunicare anche il nuovo arrivo, ripetere con confermo_diverso e motivo'
 
 /** Details of a refusal of guests who were sent before. */
@@ -44,7 +44,7 @@ export class SchedineGiaInviate extends ShapedError {
     duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
   ) {
     const references = referencesOf(duplicati)
-    const day = movedFrom === undefined ? '' : ` con l'arrivo ${dayWithArticle('del', italianDay(movedFrom))}`
+    const day = movedFrom === undefined ? '' : ` con l’arrivo ${dayWithArticle('del', italianDay(movedFrom))}`
     const who = guestsOf(duplicati).length === 1 ? 'Ospite già inviato' : 'Ospiti già inviati'
     const before = `${who}${day}, o di esito sconosciuto, con ${namedReceipts(references)}`
     const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
@@ -86,9 +86,9 @@ export class SchedineInCorso extends ShapedError {
   constructor (ricevuta: string, stato: State, { waitsUntil, duplicati = [], prenotazione_id }: UnderWay = {}) {
     const guests = duplicati.length === 0 ? {} : { ospiti: guestsOf(duplicati), duplicati }
     const duplicates = duplicati.length === 0 ? '' : ` (${duplicati.map(describeDuplicate).join(', ')})`
-    const when = waitsUntil === undefined ? "l'esito si saprà fra poco" : describeWaiting(waitsUntil)
+    const when = waitsUntil === undefined ? 'l’esito si saprà fra poco' : describeWaiting(waitsUntil)
     const next = waitsUntil === undefined ? {} : { riprova_il: waitsUntil.toISOString() }
-    const text = `L'invio ${ricevuta} è in corso: ${when}${duplicates}`
+    const text = `L’invio ${ricevuta} è in corso: ${when}${duplicates}`
     super('INVIO_IN_CORSO', 409, text, { ricevuta, stato, ...next, ...guests }, true)
     this.duplicati = duplicati
     this.prenotazione_id = prenotazione_id
@@ -196,6 +196,6 @@ function guestsOf (duplicati: readonly Duplicato[]): number[] {
 
 /** Texts for users count guests from 1. */
 function describeDuplicate ({ ospite, motivo, altro_ospite }: Duplicato): string {
-  const other = altro_ospite === undefined ? '' : ` dell'ospite ${altro_ospite + 1}`
+  const other = altro_ospite === undefined ? '' : ` dell’ospite ${altro_ospite + 1}`
   return `ospite ${ospite + 1} (${MOTIVI[motivo]}${other})`
 }

@@ -18,7 +18,7 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
   async function load (): Promise<StoredKey | undefined> {
     const found = await readKey(terminal)
     if (found?.exposed) out.warn('il file con la chiave è leggibile da altri utenti: chmod 600')
-    return found && { ...found.stored, url: baseUrl(found.stored.url, 'L\'indirizzo salvato') }
+    return found && { ...found.stored, url: baseUrl(found.stored.url, 'L’indirizzo salvato') }
   }
 
   const stored = () => (known ??= load())
@@ -39,7 +39,7 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
         throw usageError(
           'NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. ' +
-            "Per un'autorità propria: NODE_EXTRA_CA_CERTS"
+            'Per un’autorità propria: NODE_EXTRA_CA_CERTS'
         )
       }
       return exchange(base, path, { timeoutMs, ...request })
@@ -59,7 +59,7 @@ export function baseUrl (text: string, source: string): string {
   }
   // The text is not repeated, because it may contain a password.
   if (url.username !== '' || url.password !== '' || url.search !== '' || url.hash !== '') {
-    throw usageError(`${source}: l'indirizzo non deve contenere credenziali, né parti dopo «?» o «#»`)
+    throw usageError(`${source}: l’indirizzo non deve contenere credenziali, né parti dopo «?» o «#»`)
   }
   return url.origin + url.pathname.replace(/\/+$/, '')
 }

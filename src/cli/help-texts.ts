@@ -37,11 +37,11 @@ Serve la chiave di un amministratore. Il server esegue il lavoro, anche se quest
 esce con 1 se il lavoro fallisce o è già in corso.`,
 
   maintenance: `
-Durante la manutenzione hanno accesso solo gli amministratori. Con --server il comando legge l'ambiente del server
-(MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l'indirizzo. È utile quando nessuno può più accedere.`,
+Durante la manutenzione hanno accesso solo gli amministratori. Con --server il comando legge l’ambiente del server
+(MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l’indirizzo. È utile quando nessuno può più accedere.`,
 
   admin: `
-Il comando legge l'ambiente del server (MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l'indirizzo. È utile
+Il comando legge l’ambiente del server (MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l’indirizzo. È utile
 quando nessuno può più accedere. Chiede la password due volte. Senza un terminale la legge dalla prima riga dello
 standard input, oppure da LOCANDA_PASSWORD.`,
 
@@ -60,7 +60,7 @@ di una versione precedente di Locanda. Dopo il ripristino gli invii alla Polizia
 confrontare le ricevute, poi riprendere gli invii.`,
 
   doctor: `
-Il comando legge l'ambiente del server e controlla chiave, database, orologio, file, posta, Redis, credenziali della
-Polizia, disco, salvataggi, indirizzo pubblico, certificato e proxy. Non cambia e non invia nulla. Esce con 1 se c'è un
+Il comando legge l’ambiente del server e controlla chiave, database, orologio, file, posta, Redis, credenziali della
+Polizia, disco, salvataggi, indirizzo pubblico, certificato e proxy. Non cambia e non invia nulla. Esce con 1 se c’è un
 errore. Gli avvisi non contano.`
 }

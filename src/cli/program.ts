@@ -74,10 +74,10 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
   const program = new Command('locanda')
     .description('Prenotazioni, ospiti e schedine di un server Locanda, dalla riga di comando.')
     .option('--json', 'risultati in JSON su stdout, errori in JSON su stderr')
-    .option('--url <url>', `indirizzo del server (altrimenti LOCANDA_URL, quello dell'ultimo accesso, ${DEFAULT_URL})`)
+    .option('--url <url>', `indirizzo del server (altrimenti LOCANDA_URL, quello dell’ultimo accesso, ${DEFAULT_URL})`)
     .version(VERSION, '--version', 'mostra la versione')
-    .helpOption('-h, --help', 'mostra l\'aiuto')
-    .helpCommand('help [comando]', 'mostra l\'aiuto di un comando')
+    .helpOption('-h, --help', 'mostra l’aiuto')
+    .helpCommand('help [comando]', 'mostra l’aiuto di un comando')
     .configureHelp(inItalian)
     .configureOutput({
       writeOut: (text) => { terminal.stdout.write(text) },
@@ -142,7 +142,7 @@ function addAlloggiati (program: Command, run: Run): void {
     )
     .option(
       '--appartamento <n>',
-      "con --prenotazione: l'appartamento, per gli account «Gestione Appartamenti»",
+      'con --prenotazione: l’appartamento, per gli account «Gestione Appartamenti»',
       integer('--appartamento', 0, 999_999)
     )
 
@@ -152,7 +152,7 @@ function addAlloggiati (program: Command, run: Run): void {
     .action(run((context, file: string | undefined, options: SourceOptions) =>
       validate(context, sourceOf(file, options))))
   withSource('invio', 'Fa controllare le schedine ad Alloggiati Web, senza registrarle (--test)', HELP.testCall)
-    .requiredOption('--test', "soltanto una prova: necessaria, gli invii definitivi si fanno nell'applicazione")
+    .requiredOption('--test', 'soltanto una prova: necessaria, gli invii definitivi si fanno nell’applicazione')
     .action(run((context, file: string | undefined, options: SourceOptions) =>
       testCall(context, sourceOf(file, options))))
 }
@@ -186,7 +186,7 @@ function addAdministration (program: Command, run: Run): void {
     .option('--server', 'sulla macchina del server, con il suo ambiente, senza accesso')
     .action(run(async (context, options: { server?: boolean }) => {
       if (options.server === true && program.opts().url !== undefined) {
-        throw usageError("--server usa l'indirizzo su cui ascolta il server di questo ambiente: --url non serve")
+        throw usageError('--server usa l’indirizzo su cui ascolta il server di questo ambiente: --url non serve')
       }
       return await endMaintenance(context, options)
     }))
@@ -207,7 +207,7 @@ function addOperations (program: Command, run: Run): void {
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', HELP.serviceKey)
     .action(run((context) => printServiceKey(context)))
   command(program, 'backup', 'Salva database e file in un file cifrato (sulla macchina del server)', HELP.backup)
-    .argument('<file>', 'dove: un file che c\'è già viene sostituito alla fine', fileName)
+    .argument('<file>', 'dove: un file che c’è già viene sostituito alla fine', fileName)
     .option('--verify', 'legge tutto un salvataggio e lo controlla, senza il server')
     .action(run(backup))
   command(program, 'restore', 'Rimette un salvataggio in un database nuovo (sulla macchina del server)', HELP.restore)
@@ -241,7 +241,7 @@ function command (parent: Command, name: string, description: string, help = '')
   return parent
     .command(name)
     .description(description)
-    .helpOption('-h, --help', "mostra l'aiuto")
+    .helpOption('-h, --help', 'mostra l’aiuto')
     .addHelpText('after', help)
 }
 

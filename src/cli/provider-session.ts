@@ -36,7 +36,7 @@ function accepted<T extends object> (response: ApiResponse, ...fields: (keyof T 
 const REFUSALS: Readonly<Record<string, string>> = {
   invalid_credentials: 'E-mail o password non corrette',
   user_banned: 'Questo utente è sospeso: rivolgersi a un amministratore',
-  email_not_confirmed: 'L\'indirizzo e-mail non è ancora confermato: aprire il collegamento ricevuto per posta',
+  email_not_confirmed: 'L’indirizzo e-mail non è ancora confermato: aprire il collegamento ricevuto per posta',
   mfa_verification_failed: 'Il codice non è corretto, o è già stato usato: aspettare il prossimo',
   mfa_factor_not_found: 'Il codice non è di sei cifre, e questo utente non ha codici di recupero'
 }

@@ -38,9 +38,9 @@ const PROBLEMS: Readonly<Record<string, string>> = {
   'commander.excessArguments': 'Troppi argomenti',
   'commander.unknownOption': 'Opzione sconosciuta',
   'commander.unknownCommand': 'Comando sconosciuto',
-  'commander.missingMandatoryOptionValue': 'Manca l\'opzione',
-  'commander.missingArgument': 'Manca l\'argomento',
-  'commander.optionMissingArgument': 'Manca il valore dell\'opzione'
+  'commander.missingMandatoryOptionValue': 'Manca l’opzione',
+  'commander.missingArgument': 'Manca l’argomento',
+  'commander.optionMissingArgument': 'Manca il valore dell’opzione'
 }
 
 /**

@@ -78,7 +78,7 @@ export function expectBody<T extends object> (answer: ApiResponse, ...fields: (k
   if (answer.status < 200 || answer.status > 299) throw refusal(answer)
   const body = fieldsOf(answer.body)
   if (body === undefined || !fields.every((name) => name in body)) {
-    const text = "La risposta non è quella di un server Locanda: controllare l'indirizzo"
+    const text = 'La risposta non è quella di un server Locanda: controllare l’indirizzo'
     throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', text)
   }
   return body as T

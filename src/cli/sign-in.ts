@@ -21,7 +21,7 @@ export async function mintKey (
 ): Promise<MintedKey> {
   requirePrivate(base)
   if (email === undefined && !isInteractive(context.terminal)) {
-    throw usageError("Senza un terminale l'indirizzo va indicato con --email")
+    throw usageError('Senza un terminale l’indirizzo va indicato con --email')
   }
   const provider = await providerOf(context, base)
   let person = await signInHere(context, provider, email)
@@ -36,7 +36,7 @@ export async function mintKey (
   } finally {
     const ended = await askProvider(context, person, 'logout', { query: { scope: 'local' } }).catch(() => undefined)
     if (ended === undefined || ended.status >= 300) {
-      context.out.warn("la sessione usata per l'accesso non è stata chiusa: si vede fra le sessioni dell'utente")
+      context.out.warn('la sessione usata per l’accesso non è stata chiusa: si vede fra le sessioni dell’utente')
     }
   }
 }
@@ -62,7 +62,7 @@ export async function givenKey (
 async function signInHere (context: Context, provider: Provider, given: string | undefined): Promise<SignIn> {
   const { terminal } = context
   const email = (given ?? await ask(terminal, 'E-mail: ')).trim()
-  if (email === '') throw usageError("Manca l'e-mail")
+  if (email === '') throw usageError('Manca l’e-mail')
   const password = await secretOf(terminal, 'LOCANDA_PASSWORD', 'Password')
   const request = { query: { grant_type: 'password' }, body: { email, password } }
   return signedIn(provider, await askProvider(context, provider, 'token', request))

@@ -23,7 +23,7 @@ export function splitList (value: string | undefined): string[] {
 }
 
 const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
-  formed('TODAY', isDay, 'non è un giorno del calendario'),
+  formed('TODAY', isDay, 'deve essere un giorno del calendario, per esempio 2026-11-30'),
   ({ TODAY, ALLOGGIATI_MODE: mode }) =>
     TODAY !== undefined && mode === 'production' && ['TODAY', 'non è ammessa con ALLOGGIATI_MODE=production'],
   together('ALLOGGIATI_UTENTE', 'ALLOGGIATI_PASSWORD', 'ALLOGGIATI_WSKEY'),
@@ -83,7 +83,7 @@ function together (...names: readonly Name[]) {
     const missing = names.find((name) => env[name] === undefined)
     return missing === undefined || names.every((name) => env[name] === undefined)
       ? undefined
-      : [missing, `manca: va con ${names.filter((name) => name !== missing).join(', ')}`]
+      : [missing, `manca: indicarla con ${names.filter((name) => name !== missing).join(', ')}, o toglierle tutte`]
   }
 }
 
@@ -113,7 +113,7 @@ function formed (name: Name, isGood: (text: string) => boolean, reason: string) 
 function onlyWith (needed: Name, ...names: readonly Name[]) {
   return (env: Environment): Fault | undefined => {
     const found = env[needed] === undefined ? names.find((name) => env[name] !== undefined) : undefined
-    return found && [found, `manca ${needed}, con cui va`]
+    return found && [found, `vale solo con ${needed}, che manca: indicarla, o togliere questa`]
   }
 }
 

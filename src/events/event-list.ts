@@ -32,7 +32,8 @@ export function readCursor (campo: string, text: string): Position {
   const [, place, mark] = CURSOR.exec(text) ?? []
   const posizione = Number(place)
   if (mark === undefined || posizione > LAST) {
-    throw new CampiNonValidi({ campo, messaggio: 'non è il cursore di un evento: copiarlo da un evento, o toglierlo per leggere dall’inizio' })
+    const messaggio = 'non è il cursore di un evento: copiarlo da un evento, o toglierlo per leggere dall’inizio'
+    throw new CampiNonValidi({ campo, messaggio })
   }
   return { posizione, mark }
 }

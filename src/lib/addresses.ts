@@ -3,7 +3,7 @@ import { BlockList, isIPv4, isIPv6, SocketAddress } from 'node:net'
 /** A URL that is unsafe for guests' data and credentials. The message omits the URL, which may contain a password. */
 export class UnsafeAddress extends Error {
   constructor () {
-    super('L\'indirizzo del servizio deve essere https, o http su un indirizzo di loopback, senza credenziali')
+    super('L’indirizzo del servizio deve essere https, o http su un indirizzo di loopback, senza credenziali')
     this.name = 'UnsafeAddress'
   }
 }

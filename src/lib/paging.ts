@@ -22,7 +22,8 @@ export function decodeCursor (cursor: string, sort: string): Position {
   const isPosition = typeof value === 'string' && VALUE.test(value) && Number.isInteger(id) &&
     Math.abs(Number(id)) <= MAX_ID
   if (order === sort && isPosition) return { sort, value, id: Number(id) }
-  throw new CampiNonValidi({ campo: 'cursor', messaggio: 'non è valido per questo ordinamento: ripartire dalla prima pagina, senza cursor' })
+  const messaggio = 'non è valido per questo ordinamento: ripartire dalla prima pagina, senza cursor'
+  throw new CampiNonValidi({ campo: 'cursor', messaggio })
 }
 
 /** The `Link` header (RFC 8288) of the next page. Relative, so that it works behind any proxy. */

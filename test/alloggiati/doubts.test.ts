@@ -43,7 +43,7 @@ t.test('a document number of two guests is a warning on the second, however it i
   for (const numero_documento of same) {
     const { warnings } = await check([foreigner(), foreigner({ nome: 'UTE', numero_documento })])
     t.match(warnings.filter(({ ospite }) => ospite === 1).map(({ messaggio }) => messaggio).join(' '),
-      /Anche l'ospite 1 ha questo numero/)
+      /Anche l’ospite 1 ha questo numero/)
   }
   const family = [foreigner({ tipo_alloggiato: '17' }), member('19', 'UTE', { numero_documento: 'C01X00T47' })]
   t.notMatch(about((await check(family)).warnings, 'numero_documento'), /Anche/, 'a member sends no document')
@@ -51,7 +51,9 @@ t.test('a document number of two guests is a warning on the second, however it i
 })
 
 t.test('a wrongly decoded name of a booking is a warning with the probable name', async (t) => {
-  for (const [nome_cognome, probable] of [['Ana GarcÃ­a', 'Ana García'], ['JosÃ© Neri', 'José Neri'], ['Ana García', '']] as const) {
+  for (const [nome_cognome, probable] of [
+    ['Ana GarcÃ­a', 'Ana García'], ['JosÃ© Neri', 'José Neri'], ['Ana García', '']
+  ] as const) {
     const { id } = await create(call, { check_in: today, nome_cognome })
     const { warnings } = (await call('POST', `/api/v1/prenotazioni/${id}/schedine`)).json<Judged>()
     const text = about(warnings, 'nome_cognome')

@@ -459,7 +459,7 @@ t.test('wrong usage of the commands is reported in one line', async (t) => {
   for (const [args, env, expected] of [
     [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Passphrase del salvataggio: manca/],
     [['backup', file], { ...own, BACKUP_PASSPHRASE: 'corta' }, /almeno 12/],
-    [['backup'], own, /Manca l'argomento/],
+    [['backup'], own, /Manca l’argomento/],
     [['backup', ''], own, /file: «\s*» è vuoto/],
     [['restore', ' '], own, /file: «\s*» è vuoto/]
   ] as const) {

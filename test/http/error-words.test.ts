@@ -128,7 +128,8 @@ t.test('an error about a value in another spelling proposes the right one', asyn
     const { dettagli } = (await ask(url, body(value))).json<{ dettagli: FieldError[] }>()
     t.match(dettagli, [{ campo, messaggio: /ricevuto/, proposta: right }], `${campo} ${value}`)
     const answer = await ask(url, body(right))
-    t.notOk(answer.json<{ dettagli?: FieldError[] }>().dettagli?.some((each) => each.campo === campo), `${campo} ${right}`)
+    const { dettagli: left = [] } = answer.json<{ dettagli?: FieldError[] }>()
+    t.notOk(left.some((each) => each.campo === campo), `${campo} ${right}`)
   }
 })
 
@@ -139,11 +140,12 @@ const MISWRITTEN: [stay: object, guest: object, campo: string, messaggio: string
     'La data di partenza «30/11/2026» va scritta come 2026-11-30'],
   [{ check_out: 'lunedì' }, {}, 'check_out', /«lunedì».*AAAA-MM-GG$/],
   [{ check_out: '2026-11-20' }, {}, 'check_out',
-    "La data di partenza (20/11/2026) deve essere dopo l'arrivo (21/11/2026)"],
+    'La data di partenza (20/11/2026) deve essere dopo l’arrivo (21/11/2026)'],
   [{ check_in: '21/11/2026', numero_notti: 1 }, {}, 'check_in', /«21\/11\/2026».*2026-11-21$/],
   [{ numero_notti: 0 }, {}, 'numero_notti', /numero intero, almeno 1/],
   [{ numero_notti: 1 }, { data_nascita: '15/05/1980' }, 'data_nascita', /«15\/05\/1980».*1980-05-15$/],
-  [{ check_in: '29/11/2026', numero_notti: 1 }, {}, 'check_in', 'La data di arrivo «29/11/2026» va scritta come 2026-11-29'],
+  [{ check_in: '29/11/2026', numero_notti: 1 }, {}, 'check_in',
+    'La data di arrivo «29/11/2026» va scritta come 2026-11-29'],
   [{ check_in: '2026-11-22', numero_notti: 1 }, {}, 'check_in', /accetta un arrivo da quel giorno: inviare allora$/],
   [{ check_in: '2026-11-19', numero_notti: 1 }, {}, 'check_in', /arrivo precedente scaricare il file per la PEC/],
   [{ numero_notti: 1 }, { comune_nascita: 'Atlantide' }, 'comune_nascita', /GET \/api\/alloggiati\/codici\?q=$/],

@@ -116,7 +116,9 @@ t.test('a 400 lists every invalid field once, under the name that the caller use
   const dettagli = async (url: string, payload: object) =>
     (await app.inject({ method: 'POST', url, headers, payload })).json().dettagli
   const { nome_cognome, ...rest } = BOOKING
-  t.same(await dettagli('/api/v1/prenotazioni', rest), [{ campo: 'nome_cognome', messaggio: 'è un campo obbligatorio' }])
+  t.same(await dettagli('/api/v1/prenotazioni', rest), [
+    { campo: 'nome_cognome', messaggio: 'è un campo obbligatorio' }
+  ])
   t.same(await dettagli('/api/v1/prenotazioni', { ...BOOKING, nome: nome_cognome }), [
     { campo: 'nome', messaggio: 'non è un campo previsto' }
   ])
@@ -140,7 +142,10 @@ t.test('a 400 lists every invalid field once, under the name that the caller use
     { campo: '', messaggio: 'deve essere un oggetto (ricevuto un elenco)' }
   ])
   const none = await app.inject({
-    method: 'POST', url: '/api/v1/prenotazioni', headers: { ...headers, 'content-type': 'application/json' }, body: 'null'
+    method: 'POST',
+    url: '/api/v1/prenotazioni',
+    headers: { ...headers, 'content-type': 'application/json' },
+    body: 'null'
   })
   t.same(none.json().dettagli, [{ campo: '', messaggio: 'deve avere un valore' }])
   t.same((await app.inject({ url: '/api/v1/prenotazioni?limit=0&check_in_da=ieri', headers })).json().dettagli, [

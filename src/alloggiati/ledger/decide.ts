@@ -179,7 +179,7 @@ export async function recordCorrection (
   if (!found) throw new InvioNonTrovato()
   if (riga !== undefined) {
     const rows = await tx.$count(schedine, and(eq(schedine.invio_id, id), eq(schedine.indice, riga)))
-    if (rows === 0) throw new CampiNonValidi({ campo: 'riga', messaggio: "non è una schedina dell'invio" })
+    if (rows === 0) throw new CampiNonValidi({ campo: 'riga', messaggio: 'non è una schedina dell’invio' })
   }
   await tx.insert(corrections).values({ invio_id: id, indice: riga, chi: author.actor, motivo, protocollo })
   await audit.append(tx, { ...author, action: 'correzione', object: `invio:${found.ricevuta}`, details: { id } })
@@ -212,7 +212,7 @@ function findObstacle (
   if (decisione === 'annulla') return undefined
   if (concernedRows === 0) return 'nessuna schedina è in dubbio'
   if (isCancelled) return 'una prenotazione di questo invio non è confermata'
-  if (!ownAccount) return "l'invio è di un altro account"
+  if (!ownAccount) return 'l’invio è di un altro account'
   if (!arrivalWindowOpen(data_arrivo, today)) {
     return 'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +
       'Va comunicato per altra via'

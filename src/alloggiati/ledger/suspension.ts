@@ -10,7 +10,7 @@ const COLUMNS = { motivo: suspensions.motivo, chi: suspensions.chi, dal: suspens
 interface Suspension { motivo: string, chi: string, dal: string }
 
 const OLDER =
-  "L'archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. " +
+  'L’archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. ' +
   'Ciò che non conosce può essere stato inviato'
 
 const PROMOTED =
@@ -18,7 +18,7 @@ const PROMOTED =
   'Ciò che non conosce può essere stato inviato: confrontare le ricevute, poi riprendere gli invii'
 
 const UNREADABLE =
-  "La fine della storia annotata nella cartella dati non si può leggere: non si sa se l'archivio è quello vero. " +
+  'La fine della storia annotata nella cartella dati non si può leggere: non si sa se l’archivio è quello vero. ' +
   'Rimettere a posto il file ledger-chain.json, poi riprendere gli invii'
 
 /** The reason to suspend when the database lacks the noted head of the chain, or that file is unreadable. */

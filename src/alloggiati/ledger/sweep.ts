@@ -98,7 +98,7 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, s
     lt(invii.lease_fino_al, sql`now() - interval '15 minutes'`)
   )
   for (const { id, ricevuta } of await findExpired(db, 'pronto', sendQueue, abandoned)) {
-    const perche = "l'account della Polizia con cui inviarlo non è più in uso qui"
+    const perche = 'l’account della Polizia con cui inviarlo non è più in uso qui'
     const ended = await db.transaction(async (tx) => {
       await lockChain(tx)
       const [unchanged] = await tx

@@ -73,10 +73,10 @@ export async function isIntact (db: Executor, id: number): Promise<boolean> {
  */
 async function faultOfChain (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
-    if (!await chainHead.isIn(db)) return 'la fine della catena non è quella annotata fuori dall\'archivio'
+    if (!await chainHead.isIn(db)) return 'la fine della catena non è quella annotata fuori dall’archivio'
   } catch (err) {
     if (!(err instanceof HeadFileError)) throw err
-    return 'la fine della catena, annotata fuori dall\'archivio, non si può leggere'
+    return 'la fine della catena, annotata fuori dall’archivio, non si può leggere'
   }
   const [counted] = await db.execute<{ links: number, last: number, orphans: number }>(sql`
     select count(*)::int as links, coalesce(max(t.id), 0) as last, count(*) filter (where i.id is null)::int as orphans

@@ -86,8 +86,10 @@ async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watch
 
 /** The way on without a receipt. */
 const NOT_YET = 'la Polizia la dà dal giorno dopo, di norma dalle 00:15'
-const NO_LONGER = `la Polizia la tiene ${RECEIPT_WINDOW_DAYS} giorni, e qui non è stata scaricata: chiederla alla Questura`
-const NONE_SENT = 'per la Polizia non è arrivata nessuna schedina. Confrontare con GET /api/alloggiati/verifica-ricevute'
+const NO_LONGER =
+  `la Polizia la tiene ${RECEIPT_WINDOW_DAYS} giorni, e qui non è stata scaricata: chiederla alla Questura`
+const NONE_SENT =
+  'per la Polizia non è arrivata nessuna schedina. Confrontare con GET /api/alloggiati/verifica-ricevute'
 
 /**
  * Returns the stored receipt of a day, else the service's. An early copy is fetched again, and served if the service

@@ -35,7 +35,7 @@ const GET_ACCOUNT_POLIZIA = {
   schema: {
     operationId: 'getAccountPolizia',
     errorCodes: ['CREDENZIALI_MANCANTI'],
-    summary: "L'account della Polizia in uso",
+    summary: 'L’account della Polizia in uso',
     response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
   }
 } satisfies RouteShorthandOptions
@@ -45,7 +45,7 @@ const SET_ACCOUNT_POLIZIA = {
   schema: {
     operationId: 'setAccountPolizia',
     errorCodes: ['CREDENZIALI_MANCANTI'],
-    summary: "Dice se l'account è usato solo da qui",
+    summary: 'Dice se l’account è usato solo da qui',
     body: PoliceAccountBody,
     response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }
   }

@@ -144,7 +144,9 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     const { dal } = body ?? {}
     const { schedine, soggiorno, nights, stato, nome_cognome, later } = await fromBooking(comparison, id, body ?? {})
     const { errors: found, warnings: given } = await validateGuests(context, schedine, soggiorno, { nights })
-    const state = stato === 'confermata' ? [] : [aboutBooking('stato', new PrenotazioneNonConfermata(id, stato).message)]
+    const state = stato === 'confermata'
+      ? []
+      : [aboutBooking('stato', new PrenotazioneNonConfermata(id, stato).message)]
     const errors = [...state, ...namedByCaller(found, dal)]
     const doubt = encodingDoubt(nome_cognome)
     const name = doubt === undefined ? [] : [aboutBooking('nome_cognome', `Il nome della prenotazione ${doubt}`)]

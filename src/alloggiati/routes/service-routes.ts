@@ -27,7 +27,7 @@ const LIST_APPARTAMENTI = {
   schema: {
     operationId: 'listAppartamenti',
     errorCodes: [...POLICE_ERRORS],
-    summary: "Gli appartamenti attivi dell'account",
+    summary: 'Gli appartamenti attivi dell’account',
     response: { 200: ApartmentList, 503: Ref(ErrorBody) }
   }
 } satisfies RouteShorthandOptions
@@ -38,7 +38,7 @@ const ADD_APPARTAMENTO = {
   schema: {
     operationId: 'addAppartamento',
     errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
-    summary: "Aggiunge un appartamento all'account",
+    summary: 'Aggiunge un appartamento all’account',
     body: ApartmentBody,
     response: { 201: ApartmentResponse(201), 422: refused, 503: Ref(ErrorBody) }
   }
@@ -113,7 +113,7 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
     await addApartment(connected(), request.body)
     await request.noteDone(app.db)
     reply.code(201)
-    return { message: "Appartamento aggiunto: il servizio gli ha dato un id, che è nell'elenco", status: 201 }
+    return { message: 'Appartamento aggiunto: il servizio gli ha dato un id, che è nell’elenco', status: 201 }
   })
   app.delete('/api/v1/appartamenti/:id', DISABLE_APPARTAMENTO, async ({ params: { id } }) => {
     await disableApartment(connected(), id)

@@ -133,7 +133,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
     if (sender) await sendAgain(sender, id)
     const data = await readSubmission(db, keys, scope, id)
     reply.header('etag', etag(data.versione))
-    return { message: `Decisione registrata. Stato dell'invio: ${STATES[data.stato]}`, data, status: 200 }
+    return { message: `Decisione registrata. Stato dell’invio: ${STATES[data.stato]}`, data, status: 200 }
   })
   app.post('/api/v1/invii/:id/correzione', REGISTRA_CORREZIONE, async (request, reply) => {
     const { id } = request.params

@@ -15,9 +15,9 @@ const NUMBER_LENGTH = FIELDS.num_doc.length
 const HAS_SIGNS = /[A-Z0-9]/
 
 const COMMON =
-  'PASOR passaporto, IDELE carta d\'identità elettronica, IDENT carta d\'identità, PATEN patente, ' +
+  'PASOR passaporto, IDELE carta d’identità elettronica, IDENT carta d’identità, PATEN patente, ' +
   'RIFUG titolo di viaggio'
-const NO_PERMIT = 'Il permesso di soggiorno non è ammesso: serve il passaporto o un altro documento d\'identità'
+const NO_PERMIT = 'Il permesso di soggiorno non è ammesso: serve il passaporto o un altro documento d’identità'
 
 /** The way on for a minor, who may have no document. */
 function childHint (guest: GuestCase): string {
@@ -111,7 +111,7 @@ const HOLDER_RULES: readonly Rule[] = [
     id: 'numero-documento-ripetuto',
     field: 'numero_documento',
     severity: 'warning',
-    message: 'Anche l\'ospite {numero} ha questo numero di documento: controllare di chi è',
+    message: 'Anche l’ospite {numero} ha questo numero di documento: controllare di chi è',
     source: 'Nostra: due persone non hanno lo stesso documento',
     applies: ({ documentNumber: { refused, text }, sameDocument, repeats }) =>
       sameDocument !== undefined && repeats === undefined && isSendable({ refused, text }) && !isPlaceholder(text) &&
@@ -136,7 +136,7 @@ const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'rilascio-ufficio-centrale',
     field: 'luogo_rilascio',
-    message: "{codice} è l'ufficio centrale della Motorizzazione, che è a Roma, e non un comune{consiglio}",
+    message: '{codice} è l’ufficio centrale della Motorizzazione, che è a Roma, e non un comune{consiglio}',
     source: 'Patente, campo 4c; tracciato, campo 14',
     applies: ({ fields: { luogo_rilascio: codice }, today, tables }) =>
       isCentralOffice(codice) && { codice, ...advice(matchingIssuers(codice, tables, today)) }

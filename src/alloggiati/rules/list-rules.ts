@@ -58,7 +58,7 @@ export const LIST_RULES: readonly Rule[] = [
     id: 'ospite-ripetuto',
     field: 'cognome',
     message:
-      "Lo stesso ospite compare due volte nell'elenco " +
+      'Lo stesso ospite compare due volte nell’elenco ' +
       '(ospite {numero}, con lo stesso nome e la stessa data di nascita). ' +
       'Toglierlo: chi ha due documenti si comunica una volta sola, con uno dei due',
     source: 'Nostra: una schedina inviata non si può ritirare',

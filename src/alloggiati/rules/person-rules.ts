@@ -18,7 +18,7 @@ const singleName = (name: string) =>
   `. Se il documento ha un nome solo, di norma lo si ripete: indicare «${name}» anche qui. ` +
   'Nel dubbio chiedere alla Questura'
 const ONLY_M_OR_F =
-  '. Se il documento non lo indica, o indica X, scegliere M o F da un altro documento o chiedendo all\'ospite'
+  '. Se il documento non lo indica, o indica X, scegliere M o F da un altro documento o chiedendo all’ospite'
 const firstOf = (text: string) => {
   const first = firstDayOf(text)
   return first === undefined ? '' : `. Se il documento non indica il giorno o il mese, indicare ${first}`
@@ -49,7 +49,7 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-mancante',
     field: 'data_nascita',
-    message: 'La data di nascita è obbligatoria. Se il documento indica solo l\'anno, di norma si comunica il primo ' +
+    message: 'La data di nascita è obbligatoria. Se il documento indica solo l’anno, di norma si comunica il primo ' +
       'gennaio; se indica solo mese e anno, il primo del mese',
     source: 'Tracciato, campo 7',
     applies: ({ fields }) => fields.data_nascita === ''
@@ -73,7 +73,7 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-dopo-arrivo',
     field: 'data_nascita',
-    message: "La data di nascita è successiva all'arrivo",
+    message: 'La data di nascita è successiva all’arrivo',
     source: 'Errore del servizio «Data di Nascita non valida»',
     applies: ({ born, today, stay: { arrival } }) =>
       born !== undefined && born <= today && arrival !== undefined && born > arrival
@@ -81,7 +81,7 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-impossibile',
     field: 'data_nascita',
-    message: `La data di nascita è di oltre ${IMPOSSIBLE_AGE} anni prima dell'arrivo: controllare l'anno`,
+    message: `La data di nascita è di oltre ${IMPOSSIBLE_AGE} anni prima dell’arrivo: controllare l’anno`,
     source: 'Nostra: errore di battitura certo',
     applies: isImpossiblyOld
   },
@@ -89,7 +89,7 @@ export const PERSON_RULES: readonly Rule[] = [
     id: 'eta-insolita',
     field: 'data_nascita',
     severity: 'warning',
-    message: "L'età risulta di {anni} anni: controllare la data di nascita",
+    message: 'L’età risulta di {anni} anni: controllare la data di nascita',
     source: 'Nostra: errore di battitura probabile',
     applies: (guest) => ageOf(guest) > UNUSUAL_AGE && !isImpossiblyOld(guest) && { anni: ageOf(guest) }
   },
@@ -98,7 +98,7 @@ export const PERSON_RULES: readonly Rule[] = [
     field: 'data_nascita',
     concerns: WITH_DOCUMENT,
     severity: 'warning',
-    message: "L'ospite è minorenne ({anni}): di norma è un familiare o un membro di un gruppo",
+    message: 'L’ospite è minorenne ({anni}): di norma è un familiare o un membro di un gruppo',
     source: 'Nostra: chi è registrato da solo o a capo di altri di norma è maggiorenne',
     applies: (guest) => isMinor(guest) && { anni: countWithNoun(ageOf(guest), 'anno', 'anni') }
   }

@@ -11,7 +11,7 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-mancante',
     field: 'stato_nascita',
-    message: "Lo stato di nascita è obbligatorio (per l'Italia 100000100)",
+    message: 'Lo stato di nascita è obbligatorio (per l’Italia 100000100)',
     source: 'Tracciato, campo 10',
     applies: ({ birth, fields, born, today, tables }) => birth.stateCode === '' && (
       matchingComuni(fields.comune_nascita, '', tables, born ?? today).length === 0 || { proposta: ITALY })

@@ -37,7 +37,10 @@ export const STAY_RULES: readonly Rule[] = [
       if (arrival === undefined || (arrival >= first && arrival <= today)) return false
       return channel === 'mail'
         ? { ammessa: `fra il ${italianDay(first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
-        : { ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`, motivo: arrival > today ? TOO_EARLY : TOO_LATE }
+        : {
+            ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`,
+            motivo: arrival > today ? TOO_EARLY : TOO_LATE
+          }
     }
   },
   {
@@ -68,7 +71,7 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'partenza-prima-dell-arrivo',
     field: 'check_out',
-    message: "La data di partenza ({partenza}) deve essere dopo l'arrivo ({arrivo})",
+    message: 'La data di partenza ({partenza}) deve essere dopo l’arrivo ({arrivo})',
     source: 'Tracciato, campo 3: almeno un giorno di permanenza',
     applies: ({ stay: { isCounted, counted, checkOut, arrival } }) =>
       isCounted && counted !== undefined && counted < 1 &&
@@ -116,7 +119,7 @@ export const STAY_RULES: readonly Rule[] = [
     id: 'appartamento-mancante',
     field: 'id_appartamento',
     message:
-      `L'id dell'appartamento (da ${APARTMENT_IDS.minimum} a ${APARTMENT_IDS.maximum}) è obbligatorio nel File Unico`,
+      `L’id dell’appartamento (da ${APARTMENT_IDS.minimum} a ${APARTMENT_IDS.maximum}) è obbligatorio nel File Unico`,
     source: 'Tracciato File Unico, campo 15',
     applies: ({ stay: { givenApartment, apartment } }) => givenApartment !== undefined && apartment === undefined
   }

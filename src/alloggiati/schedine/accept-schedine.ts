@@ -88,7 +88,7 @@ export async function accept (
     const ospite = indices?.[each.ospite] ?? each.ospite
     const why = avvisi.find((remark) => remark.ospite === ospite)
     if (why === undefined) return { ...each, ospite }
-    return { ...each, ospite, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell'ospite` }
+    return { ...each, ospite, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell’ospite` }
   })
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   const stayRemarks = remarksOnStay(warnings, { prenotazione, soggiorno })

@@ -79,7 +79,7 @@ export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   const again = repeatedArrivals(compared, today)[0]
   if (again === undefined) return due
   const why = isOpen ? 'è già comunicato' : 'non si può più inviare'
-  const messaggio = `l'arrivo ${dayWithArticle('del', italianDay(day))} ${why}; ` +
+  const messaggio = `l’arrivo ${dayWithArticle('del', italianDay(day))} ${why}; ` +
     `per le notti ${dayWithArticle('dal', italianDay(again))} indicare "dal": "${again}"`
   throw new CampiNonValidi({ campo: 'dal', messaggio })
 }

@@ -122,7 +122,7 @@ async function othersOf (
   const { present, declared } = guestsOfNight(compared, data_arrivo)
   if (declared >= present) return []
   const share = `${countWithNoun(declared, 'ospite', 'ospiti')} su ${present} della prenotazione`
-  const others = present - declared === 1 ? 'l\'altro va inviato' : 'gli altri vanno inviati'
+  const others = present - declared === 1 ? 'l’altro va inviato' : 'gli altri vanno inviati'
   const deadline = inRome(filingDeadline(data_arrivo, permanenza))
   return [{ ospite: 0, campo: 'ospiti', messaggio: `${share}: ${others} entro ${deadline}` }]
 }
@@ -228,7 +228,8 @@ async function findBooking (
 ): Promise<number | null> {
   if (id !== undefined) {
     if (!await bookingExists(db, id)) {
-      throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio: `non esiste una prenotazione ${id}: prenderlo da GET /api/v1/prenotazioni` })
+      const messaggio = `non esiste una prenotazione ${id}: prenderlo da GET /api/v1/prenotazioni`
+      throw new CampiNonValidi({ campo: 'prenotazione.id', messaggio })
     }
     return id
   }

@@ -67,7 +67,7 @@ function parseLuoghi (csv: string): Pick<TablesData, 'comuni' | 'stati'> {
   if (stati.length < LEAST_STATES) {
     throw new TabellaError('Luoghi', `solo ${countWithNoun(stati.length, 'stato', 'stati')}`)
   }
-  if (!stati.some(({ codice }) => codice === ITALY)) throw new TabellaError('Luoghi', `manca l'Italia (${ITALY})`)
+  if (!stati.some(({ codice }) => codice === ITALY)) throw new TabellaError('Luoghi', `manca l’Italia (${ITALY})`)
   return { comuni: byName(comuni), stati: byName(stati) }
 }
 

@@ -47,7 +47,7 @@ async function findUser (context: Context, given: string): Promise<AuthUser> {
   const response = await callLocalServer(context, USERS, { query: { filter: email, per_page: PER_PAGE } })
   const { users } = expectBody<{ users: AuthUser[] }>(response, 'users')
   const found = users.find((user) => user.email === email)
-  if (!found) throw new CliError(EXIT.failed, 'UTENTE_NON_TROVATO', `Nessun utente ha l'indirizzo ${email}`)
+  if (!found) throw new CliError(EXIT.failed, 'UTENTE_NON_TROVATO', `Nessun utente ha l’indirizzo ${email}`)
   return found
 }
 
@@ -76,7 +76,7 @@ async function requireOwnAccounts ({ terminal: { env } }: Context): Promise<void
 }
 
 const REFUSALS: Readonly<Record<string, string>> = {
-  email_exists: 'Un account con questo indirizzo c\'è già: per una nuova password «locanda admin reset-password»',
+  email_exists: 'Un account con questo indirizzo c’è già: per una nuova password «locanda admin reset-password»',
   validation_failed: '--email: non è un indirizzo e-mail che si può usare',
   weak_password:
     'La password deve avere da 8 a 128 caratteri, nessuno di controllo, e non essere facile da indovinare'

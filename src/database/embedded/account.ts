@@ -28,7 +28,7 @@ export async function chooseAccount (folder: string): Promise<Account> {
   const owner = await stat(folder).catch(() => undefined)
   if (own !== 0) {
     if (!owner || owner.uid === own) return undefined
-    throw new EmbeddedError(`la cartella ${folder} è dell'utente ${owner.uid}, il server gira come utente ${own}`)
+    throw new EmbeddedError(`la cartella ${folder} è dell’utente ${owner.uid}, il server gira come utente ${own}`)
   }
   if (owner && owner.uid !== 0) return { uid: owner.uid, gid: owner.gid }
   const users = await readFile('/etc/passwd', 'utf8')

@@ -59,7 +59,9 @@ async function makeAdministrator (
 }
 
 function checkSettings (password: string, email: string): string {
-  if (!isEmail(email)) throw new ConfigError('ADMIN_EMAIL', 'non è un indirizzo e-mail')
+  if (!isEmail(email)) {
+    throw new ConfigError('ADMIN_EMAIL', 'deve essere un indirizzo e-mail, per esempio anna@example.com')
+  }
   const [problem] = passwordProblems(password, email)
   if (problem !== undefined) throw new ConfigError('ADMIN_PASSWORD', PASSWORD_PROBLEMS[problem])
   return password

@@ -31,7 +31,7 @@ t.test('reinvia: an unknown submission is sent again at once, and the answer con
   t.equal(decided.statusCode, 200, decided.body)
   t.match(decided.json(), {
     status: 200,
-    message: "Decisione registrata. Stato dell'invio: acquisito per intero",
+    message: 'Decisione registrata. Stato dell’invio: acquisito per intero',
     data: {
       id,
       stato: 'acquisito',

@@ -37,7 +37,9 @@ t.test(
     })
     t.strictSame(await hold(server), stopped.json())
     const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
-    t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI', success: false, error: /POST \/api\/v1\/invii\/sospensione/ })
+    t.match(refused.json(), {
+      status: 422, codice: 'INVII_SOSPESI', success: false, error: /POST \/api\/v1\/invii\/sospensione/
+    })
     const unwaited = { prefer: 'respond-async', 'idempotency-key': 'una' }
     for (const what of ['first request', 'repeated request with the same key']) {
       const response = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), unwaited)

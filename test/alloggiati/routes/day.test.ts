@@ -201,7 +201,7 @@ t.test('a booking counts as sent only for its current guests and arrival', async
   const messages = (id: number) => days.flatMap(({ prenotazioni }) => prenotazioni)
     .find(({ prenotazione_id }) => prenotazione_id === id)!.errors.map(({ messaggio }) => messaggio).join(' | ')
   t.match(messages(replaced), /^Con questo invio sarebbero più di 2 /)
-  t.match(messages(moved), new RegExp(`Già inviata con l'arrivo del ${italianDay(today)}`))
+  t.match(messages(moved), new RegExp(`Già inviata con l’arrivo del ${italianDay(today)}`))
   t.match(messages(half), /sono stati inviati ospiti ora non fra quelli salvati/)
   t.match(messages(double), /^Stessa persona della ricevuta AW-\S+: è già comunicata.*doppione$/)
   t.equal(police.callsOf('Send').length, sends)

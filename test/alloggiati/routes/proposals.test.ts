@@ -4,6 +4,7 @@ import type { Codici } from '#schemas/codici.ts'
 import type { Schedina, SchedinaField, Segnalazione } from '#schemas/schedina.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { foreigner, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
+import { create, saveGuests } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 
 const server = await build(t, { TODAY: today })
@@ -122,6 +123,20 @@ t.test('a sign that was right at the birth is accepted, with a warning that name
   }
   await call('POST', '/api/alloggiati/invio', { ospiti: [born('2018-05-01', '420092012', 'SU')], soggiorno })
   t.match((await call('GET', '/api/alloggiati/sandbox/schedine')).json(), { data: [{ riga: /420092012CA/ }] })
+})
+
+t.test('a name saved in place of a code is stored, and the check of the booking proposes the code', async (t) => {
+  const { id } = await create(call, { check_in: today, numero_ospiti: 1 })
+  for (const [field, name, code] of [
+    ['provincia_nascita', 'Roma', 'RM'], ['comune_nascita', 'San Giovanni Rotondo', '416071046'],
+    ['tipo_documento', "carta d'identità elettronica", 'IDELE'], ['tipo_alloggiato', 'Ospite singolo', '16'],
+    ['cittadinanza', 'Vereinigtes Königreich', '100000219']
+  ] as const) {
+    const saved = await saveGuests(call, id, [single({ [field]: name })])
+    t.equal(saved.statusCode, 200, saved.body)
+    const { errors } = (await call('POST', `/api/v1/prenotazioni/${id}/schedine`)).json<Remarks>()
+    t.equal(errors.find(({ campo }) => campo === field)?.proposta, code, field)
+  }
 })
 
 t.test('an apartment whose comune is no code is refused, with the code to write', async (t) => {

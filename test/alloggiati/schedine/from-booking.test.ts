@@ -201,7 +201,7 @@ t.test('a booking moved after its Send is sent again once, after a confirmation'
       error: /Per comunicare anche il nuovo arrivo, ripetere con confermo/,
       duplicati: [{ ospite: 0, ricevuta, motivo: 'stessa_persona' }]
     })
-    t.ok(refused.error.includes(`già inviato con l'arrivo del ${italianDay(before)},`), refused.error)
+    t.ok(refused.error.includes(`già inviato con l’arrivo del ${italianDay(before)},`), refused.error)
     t.equal((await send(server, id, WORD)).statusCode, 200)
     t.equal((await send(server, id, WORD)).statusCode, 409)
     t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
@@ -264,7 +264,7 @@ t.test('a late member of a family is sent as a single guest with the stored docu
   const family = [untyped(single()), untyped(member('19', 'ANNA'))]
   const id = await booked(server, family, { numero_ospiti: 3 })
   const { ricevuta, avvisi } = (await send(server, id)).json()
-  t.match(avvisi, [{ ospite: 0, messaggio: /^2 ospiti su 3 .*: l'altro va inviato entro 22\/11\/2026/ }])
+  t.match(avvisi, [{ ospite: 0, messaggio: /^2 ospiti su 3 .*: l’altro va inviato entro 22\/11\/2026/ }])
   await save(server, id, [...family, untyped(member('19', 'UGO'))])
   t.match((await send(server, id)).json(), { status: 409, ricevuta, ospiti: [0, 1], error: /solo_mancanti/ })
   const without = (await send(server, id, MISSING)).json()

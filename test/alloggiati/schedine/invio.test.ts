@@ -125,7 +125,7 @@ t.test('a refusal names the guest whom the police refused, and not the others ex
     status: 422,
     error: /ospite 2: SCHEDINA_CAMPO_NON_CORRETTO/,
     dettagli: { codice_errore: '12', messaggio_soap: /^ospite 2: / },
-    schedine: [{ codice_errore: '', dettaglio: /un'altra schedina/ }, { codice_errore: '12' }]
+    schedine: [{ codice_errore: '', dettaglio: /un’altra schedina/ }, { codice_errore: '12' }]
   })
 })
 

@@ -346,7 +346,7 @@ t.test('a guest whose own arrival was corrected after the Send is sent again onl
   t.match(await missing(), [{ ospiti_mancanti: 1 }])
   const list = { ospiti: one, prenotazione: { id, check_in: on(2), numero_notti: 2 } }
   const refused = { statusCode: 409, codice: 'SCHEDINE_GIA_INVIATE' }
-  t.match(await send(), { ...refused, error: /con l'arrivo del 28\/11\/2026/ })
+  t.match(await send(), { ...refused, error: /con l’arrivo del 28\/11\/2026/ })
   t.match(await send({ dal: on(2) }), refused)
   t.match(await send({ solo_mancanti: true }), refused)
   t.match((await call('POST', '/api/alloggiati/invio', list)).json(), { status: 409, codice: refused.codice })
@@ -449,7 +449,7 @@ t.test('a guest who replaces another has the same place, so an unsaved guest is 
 
 t.test('a Send counts the guests of the night, not the rows of a guest', async (t) => {
   const { put, send } = await desk(one, { numero_ospiti: 2 })
-  const messaggio = /^1 ospite su 2 della prenotazione: l'altro va inviato entro /
+  const messaggio = /^1 ospite su 2 della prenotazione: l’altro va inviato entro /
   t.match(await send(), { avvisi: [{ campo: 'ospiti', messaggio }] })
   await put({ check_out: on(3) })
   at(on(1))
@@ -462,7 +462,7 @@ t.test('a guest sent with two arrivals counts once, and leaves the place of the 
   await put({ check_in: on(1), check_out: on(3) })
   at(on(1))
   await saveGuests(call, id, [guestNo(1), guestNo(2)])
-  t.match((await day(on(1)))[0]!.errors.map(({ messaggio }) => messaggio), [/^Già inviata con l'arrivo del 28\/11\/2026/])
+  t.match((await day(on(1)))[0]!.errors.map(({ messaggio }) => messaggio), [/^Già inviata con l’arrivo del 28\/11\/2026/])
   await saveGuests(call, id, one)
   t.match(await send({ confermo_diverso: true, motivo: 'booking moved' }), { statusCode: 200 })
   await saveGuests(call, id, [guestNo(1), guestNo(2)])
@@ -489,8 +489,10 @@ t.test('a repeated key names the guests of a line by their places in the booking
   t.equal((await desk_.lines()).length, 2)
 })
 
-t.test('the check of a booking names guests who arrive later, a state that prevents a Send, and a night to come', async (t) => {
-  const { id, send, put, server: { call } } = await desk([guestNo(1), { ...guestNo(2), arrivo: on(1) }], { numero_notti: 3 })
+t.test('the check of a booking names later guests, its state, and a night to come', async (t) => {
+  const { id, send, put, server: { call } } = await desk(
+    [guestNo(1), { ...guestNo(2), arrivo: on(1) }], { numero_notti: 3 }
+  )
   const check = async (body = {}) => (await call('POST', `${BOOKINGS}/${id}/schedine`, body)).json()
   const later = { ospite: 1, campo: 'arrivo', messaggio: 'Arriva il 29/11/2026: va inviato da quel giorno' }
   t.match((await check()), { valid: true, errors: [], warnings: [later] })

@@ -108,7 +108,7 @@ t.test('a weak password or an invalid address prevents the start and names the v
   await refused(chosen('password'), /^ADMIN_PASSWORD: è troppo facile da indovinare$/)
   await refused(chosen(EMAIL), /^ADMIN_PASSWORD: /)
   await refused(chosen('con\u0007campana'), /^ADMIN_PASSWORD: /)
-  await refused(chosen(PASSWORD, '(direzione)@example.org'), /^ADMIN_EMAIL: non è un indirizzo e-mail$/)
+  await refused(chosen(PASSWORD, '(direzione)@example.org'), /^ADMIN_EMAIL: deve essere un indirizzo e-mail, per/)
   t.same(await people(app), [])
   t.same(await acts(app), [])
 })

@@ -267,14 +267,14 @@ const TEXTS = {
   noReceipt: (day: Day) => `La ricevuta ${of(day)} manca o non è leggibile: può essere stato acquisito oppure no`,
   oneFetch: (day: Day) =>
     `Suggerimento: non acquisito. La ricevuta ${of(day)} non lo conta, ma è stata letta una volta sola`,
-  changed: (day: Day) => `La ricevuta ${of(day)} è cambiata fra una lettura e l'altra: non prova nulla`,
+  changed: (day: Day) => `La ricevuta ${of(day)} è cambiata fra una lettura e l’altra: non prova nulla`,
   midnight: ({ giorno_da, giorno_a }: DayAttempt) =>
     `Inviato a cavallo della mezzanotte: può stare nella ricevuta ${of(giorno_da)} o ${of(giorno_a)}`,
   besideMidnight: (day: Day) =>
     `${dayWithArticle('Il', italianDay(day))} un altro invio è a cavallo della mezzanotte: ` +
       'la ricevuta da sola non prova nulla',
   notExclusive: (day: Day) =>
-    `Suggerimento: acquisito. La ricevuta ${of(day)} torna, ma l'account può essere stato usato anche altrove`,
+    `Suggerimento: acquisito. La ricevuta ${of(day)} torna, ma l’account può essere stato usato anche altrove`,
   suggestion: (day: Day, acquired: boolean) =>
     `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta ${of(day)}`,
   ambiguous: (day: Day) => `Più combinazioni danno la ricevuta ${of(day)}: verificare sul portale`,

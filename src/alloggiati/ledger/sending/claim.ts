@@ -213,7 +213,7 @@ export async function excludeRefused (
 
 /** The outcome of a row excluded because of another row. */
 const BESIDE_REFUSED = {
-  esito: 'rifiutata', dettaglio: "Non inviata: un'altra schedina della stessa famiglia o gruppo è stata rifiutata"
+  esito: 'rifiutata', dettaglio: 'Non inviata: un’altra schedina della stessa famiglia o gruppo è stata rifiutata'
 } as const
 
 async function alarmSubmission (

@@ -16,7 +16,7 @@ interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice
 
 /** The note, in Italian, of an attempt whose process died. */
 export const NOT_WRITTEN_DOWN =
-  "l'esito non è stato scritto in tempo: il processo si è interrotto, o l'archivio non era raggiungibile"
+  'l’esito non è stato scritto in tempo: il processo si è interrotto, o l’archivio non era raggiungibile'
 
 /** Final states in which not all rows were acquired. */
 const REFUSED_STATES = ['rifiutato', 'parziale', 'non_inviato'] as const satisfies State[]

@@ -100,7 +100,9 @@ function refuseOthers (campo: string, ids: readonly number[], bookings: readonly
 }
 
 /** A Send finds unknown apartments with its test call. If the service does not list its apartments, none is refused. */
-async function refuseUnknownApartments (service: PoliceService, apartments: ReadonlyMap<number, number>): Promise<void> {
+async function refuseUnknownApartments (
+  service: PoliceService, apartments: ReadonlyMap<number, number>
+): Promise<void> {
   if (apartments.size === 0) return
   const known = await listApartments(service).catch((err: unknown) => {
     if (err instanceof PoliceFault) return []
@@ -146,7 +148,7 @@ async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Prom
   return bookings.map((booking) => {
     const references = booking.stato === 'in_corso' ? booking.ricevute.filter((each) => waiting.has(each)) : []
     const remarks = references.map((each) =>
-      remark(0, 'ospiti', `L'invio ${each} ${describeWaiting(waiting.get(each)!)}`))
+      remark(0, 'ospiti', `L’invio ${each} ${describeWaiting(waiting.get(each)!)}`))
     return { ...booking, errors: [...booking.errors, ...remarks] }
   })
 }
@@ -176,7 +178,7 @@ export async function respondToRepeatedDay (
   return responseOf({ data, prova: false, bookings: await withWaiting(db, bookings) })
 }
 
-const NOT_SENT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un\'altra Idempotency-Key'
+const NOT_SENT = 'Non inviata con questa richiesta: inviare di nuovo la giornata, con un’altra Idempotency-Key'
 
 async function readStarted (db: Executor, started: readonly string[]) {
   const { indice, esito, prenotazione_id, codice_errore, messaggio_soap, dettaglio, utente } = schedine

@@ -278,7 +278,7 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
   const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
   return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) => {
     const sent = rows.some(isOpen) ? 'Già inviata, o di esito sconosciuto,' : 'Già inviata'
-    const arrival = `l'arrivo ${dayWithArticle('del', italianDay(day))}`
+    const arrival = `l’arrivo ${dayWithArticle('del', italianDay(day))}`
     return `${sent} con ${arrival} (${namedReceipts(referencesOf(rows))}): per comunicare anche questo ` +
       `arrivo ${ALONE}`
   })
