@@ -26,7 +26,7 @@ export interface Principal {
   id: string
   /** The server's own key, a service token, or a person. */
   kind: 'server' | 'service' | 'user'
-  /** May be cached. Routes for administrators ask the provider again. */
+  /** An administrator with a credential for administration. May be cached: `isAdmin` asks the provider again. */
   admin: boolean
   userId?: string
   /** The person's session. Undefined when the person uses an API key. */
@@ -34,7 +34,7 @@ export interface Principal {
   /** The person's API key. `scopes` lists what it permits. */
   keyId?: string
   scopes?: readonly string[]
-  /** The person has signed up without an invitation and has no role yet. */
+  /** The person has no role that gives rights. */
   pending?: boolean
   /** Step that the person must complete before other requests: enrol a second factor, or verify the existing one. */
   lacks?: 'enrolment' | 'proof' | undefined
@@ -59,7 +59,7 @@ export interface Authenticator {
   bearer (token: string, request: FastifyRequest): Identified | Promise<Identified>
   /** Returns the owner of a personal API key. */
   key (text: string): Promise<Principal | undefined>
-  /** Asks the provider whether the caller is an administrator now. */
+  /** Asks the provider whether the caller is an administrator now, with a credential for administration. */
   isAdmin (principal: Principal, request: FastifyRequest): Promise<boolean>
 }
 
@@ -223,9 +223,12 @@ function accessError ({ principal, routeOptions: { config } }: FastifyRequest): 
   if (principal === null) return new NonAutenticato()
   if (principal.lacks !== undefined && !config.signIn) return factorError(principal.lacks)
   if (principal.pending && config.access !== 'user') return new AccountInAttesa()
-  return principal.scopes === undefined || principal.scopes.includes(config.scope!)
-    ? undefined
-    : new AmbitoInsufficiente(config.scope!)
+  return permits(principal, config.scope!) ? undefined : new AmbitoInsufficiente(config.scope!)
+}
+
+/** Whether the caller's credential permits a scope: a key permits its own, every other credential permits all. */
+export function permits ({ scopes }: Pick<Principal, 'scopes'>, scope: Scope): boolean {
+  return scopes === undefined || scopes.includes(scope)
 }
 
 function scopeOf (access: Access, method: string): Scope {

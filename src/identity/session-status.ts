@@ -7,7 +7,7 @@ import type { AssuranceLevel, FactorType } from '#schemas/auth/factor.ts'
 export interface SessionStatus {
   userId: string
   admin: boolean
-  /** The person signed up without an administrator and has no role yet. */
+  /** The person has no role that gives rights. */
   pending: boolean
   /** When the session or key expires, in milliseconds since the epoch. */
   endsAt: number

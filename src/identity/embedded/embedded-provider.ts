@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify'
 import type { NotificationListener } from '#src/database/notifications.ts'
-import type { Authenticator } from '#src/http/auth.ts'
+import { permits, type Authenticator } from '#src/http/auth.ts'
 import { apiKeyFormat, keyAuthenticator, type ApiKeyFormat } from '../keys/api-keys.ts'
 import { oauthClients } from '../oauth/clients.ts'
 import { deleteUnconfirmed } from '../people/unconfirmed.ts'
@@ -113,10 +113,9 @@ function embeddedAuthenticator (
     key: keyAuthenticator(app, apiKeys, (id) => statuses.key(id)),
 
     async isAdmin (principal) {
-      const { kind, admin, scopes } = principal
+      const { kind, admin } = principal
       if (kind !== 'user') return admin
-      if (scopes !== undefined && !scopes.includes('amministrazione')) return false
-      return await statuses.isAdmin(principal)
+      return permits(principal, 'amministrazione') && await statuses.isAdmin(principal)
     }
   }
 }

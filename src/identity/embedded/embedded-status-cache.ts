@@ -5,7 +5,7 @@ import type { Principal, Refusal } from '#src/http/auth.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
 import type { Database } from '#src/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
-import { isAdmin, isPending } from '../people/roles.ts'
+import { isAdmin, isStaff } from '../people/roles.ts'
 import { rowCache, type RowCache } from '../row-cache.ts'
 import { mayAdminister, mustHaveFactor, recentUntil, type KeyStatus, type SessionStatus } from '../session-status.ts'
 
@@ -139,5 +139,5 @@ function refusalOf ({ banned_until, deleted_at }: PersonColumns): Refusal | unde
 }
 
 function rightsOf ({ app_metadata, user_id }: PersonColumns) {
-  return { userId: user_id, admin: isAdmin(app_metadata), pending: isPending(app_metadata) }
+  return { userId: user_id, admin: isAdmin(app_metadata), pending: !isStaff(app_metadata) }
 }

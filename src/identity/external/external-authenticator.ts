@@ -2,12 +2,12 @@ import type { JWT } from '@fastify/jwt'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AuthenticationMethod } from '#drizzle/tables/identity.ts'
 import { secretComparer } from '#src/lib/secrets.ts'
-import type { Authenticator, Identified, Principal, Refusal } from '#src/http/auth.ts'
+import { permits, type Authenticator, type Identified, type Principal, type Refusal } from '#src/http/auth.ts'
 import {
   bearerAuthenticator, headerOf, readMachineToken, readPersonToken, SERVICE, type SignatureCheck, type VerifiedToken
 } from '../tokens/bearer.ts'
 import { keyAuthenticator, type ApiKeyFormat } from '../keys/api-keys.ts'
-import { isAdmin, lacksRole } from '../people/roles.ts'
+import { isAdmin, isStaff } from '../people/roles.ts'
 import { clientOf } from '../sign-in/person-sessions.ts'
 import { mustHaveFactor, recentUntil, type KeyStatus, type SessionStatus } from '../session-status.ts'
 import type { Jwks } from './jwks.ts'
@@ -86,7 +86,7 @@ async function verifyToken (jwt: JWT, { jwks, settings }: Parts, token: string):
     sessionId,
     expiresAt,
     admin,
-    pending: lacksRole(metadata),
+    pending: !isStaff(metadata),
     // The token does not say whether the person has a second factor at the provider.
     lacks: !hasProven && mustHaveFactor(settings, { admin }) ? 'proof' : undefined,
     recentUntil: hasProven ? recentUntil(methodsOf(claims.amr)) : undefined,
@@ -107,10 +107,9 @@ async function signatureOf (
 async function isAdminNow (
   { tokens, seen, users, keys }: Parts, principal: Principal, request: FastifyRequest
 ): Promise<boolean> {
-  const { kind, admin, userId, sessionId, keyId, scopes, lacks } = principal
+  const { kind, admin, userId, sessionId, keyId, lacks } = principal
   if (kind !== 'user') return admin
-  if (lacks !== undefined) return false
-  if (scopes !== undefined && !scopes.includes('amministrazione')) return false
+  if (lacks !== undefined || !permits(principal, 'amministrazione')) return false
   const token = bearerTokenOf(principal, request)
   if (token !== undefined) {
     const user = await tokens.user(token, { userId: userId!, sessionId: sessionId! })

@@ -4,7 +4,7 @@ import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Database } from '#src/database/connect.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
-import { isAdmin, lacksRole } from '../people/roles.ts'
+import { isAdmin, isStaff } from '../people/roles.ts'
 import { rowCache } from '../row-cache.ts'
 import { mayAdminister, mustHaveFactor, type KeyStatus } from '../session-status.ts'
 import type { UserLookup } from './user-lookup.ts'
@@ -37,7 +37,7 @@ export function keyStatusCache (
     const hasFactor = factors.some(({ status }) => status === 'verified')
     return {
       admin: admin && mayAdminister({ second_factor: recentUntil !== undefined, hasFactor }),
-      pending: lacksRole(app_metadata),
+      pending: !isStaff(app_metadata),
       lacks: !hasFactor && mustHaveFactor(settings, { admin }) ? 'enrolment' : undefined
     }
   }

@@ -3,7 +3,7 @@ import { eq } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { api_keys } from '#drizzle/tables/identity.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { Authenticator } from '#src/http/auth.ts'
+import { permits, type Authenticator } from '#src/http/auth.ts'
 import type { KeyStatus } from '../session-status.ts'
 
 /**
@@ -56,8 +56,9 @@ export function keyAuthenticator (
     const found = await status(presented.id)
     if (found === undefined || !timingSafeEqual(found.hash, presented.hash)) return undefined
     if (Date.now() - found.lastUsedAt > TOUCH_MS) touch(presented.id, found)
-    const { userId, admin, pending, scopes, lacks, recentUntil, endsAt: goodUntil } = found
+    const { userId, pending, scopes, lacks, recentUntil, endsAt: goodUntil } = found
     const { id: keyId } = presented
+    const admin = found.admin && permits(found, 'amministrazione')
     return {
       id: `user:${userId}`, kind: 'user', userId, admin, pending, keyId, scopes, lacks, recentUntil, goodUntil
     }

@@ -79,10 +79,6 @@ export async function pageOfUsers (
   return { users: await withTheirIdentities(db, rows), total }
 }
 
-/** `isStaff` in SQL. */
-export const isStaffRow = sql`(${users.app_metadata} ->> 'role' in ('admin', 'operator')
-  or ${users.app_metadata} @> '{"roles": ["admin"]}')`
-
 /** All users, or all that match a condition, newest first, in batches. Only the last batch may be short or empty. */
 export async function * allUsers (db: Executor, where?: SQL): AsyncGenerator<User[]> {
   let rows: UserRow[] = []

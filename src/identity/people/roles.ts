@@ -1,34 +1,51 @@
-import type { Metadata } from '#drizzle/tables/identity.ts'
+import { or, sql, type SQL } from 'drizzle-orm'
+import { users, type Metadata } from '#drizzle/tables/identity.ts'
 
 /** The values of `app_metadata.role`. */
 export type Role = 'admin' | 'operator' | 'pending'
 
-/**
- * Whether these metadata make an administrator. Only `app_metadata` count, because users write their `user_metadata`
- * themselves.
+/*
+ * Only `admin` and `operator` give rights, as `role` or in the list `roles`. Every other value gives none. Only
+ * `app_metadata` count, because users write their `user_metadata` themselves.
  */
-export function isAdmin ({ role, roles }: Metadata): boolean {
-  return role === 'admin' || (Array.isArray(roles) && roles.includes('admin'))
+
+export function isAdmin (metadata: Metadata): boolean {
+  return hasRole(metadata, 'admin')
 }
 
-/** Whether these are the metadata of an operator or an administrator. `isStaffRow` is the same condition in SQL. */
+/** Whether these are the metadata of an operator or an administrator. */
 export function isStaff (metadata: Metadata): boolean {
-  return isAdmin(metadata) || metadata.role === 'operator'
+  return hasRole(metadata, 'admin') || hasRole(metadata, 'operator')
+}
+
+function hasRole ({ role, roles }: Metadata, wanted: Role): boolean {
+  return role === wanted || (Array.isArray(roles) && roles.includes(wanted))
+}
+
+/** `isAdmin` in SQL. */
+export const isAdminRow = rowHasRole('admin')
+/** `isStaff` in SQL. */
+export const isStaffRow = or(isAdminRow, rowHasRole('operator'))!
+
+function rowHasRole (wanted: Role): SQL {
+  const [single, listed] = [{ role: wanted }, { roles: [wanted] }].map((each) => JSON.stringify(each))
+  return or(sql`${users.app_metadata} @> ${single}::jsonb`, sql`${users.app_metadata} @> ${listed}::jsonb`)!
 }
 
 /**
- * A person who signed up without an administrator waits until one assigns a role: an e-mail address alone must not give
- * access to guests' data.
+ * Whether the person signed up without an administrator, and none has assigned a role yet: an e-mail address alone must
+ * not give access to guests' data.
  */
-export function isPending ({ role }: Metadata): boolean {
+export function hasSignedUp ({ role }: Metadata): boolean {
   return role === 'pending'
 }
 
-/**
- * The same for accounts of an external provider, whose sign-up may be open to all. They do not say whether an
- * administrator created them, so only a role gives access.
- */
-export function lacksRole (metadata: Metadata): boolean {
+/** The role of a person whom an administrator creates or invites without one. */
+export const DEFAULT_ROLE: Role = 'operator'
+
+/** Adds the default role to metadata without one. */
+export function withDefaultRole (metadata: Metadata): Metadata {
   const { role, roles } = metadata
-  return !isAdmin(metadata) && role !== 'operator' && !(Array.isArray(roles) && roles.includes('operator'))
+  const hasNone = (role === undefined || role === null || role === '') && (roles === undefined || roles === null)
+  return hasNone ? { ...metadata, role: DEFAULT_ROLE } : metadata
 }

@@ -10,7 +10,7 @@ import { isEmail, normalizeEmail } from './email.ts'
 import { isBanned, notDeleted, withIdentities, type IdentityRow, type User, type UserRow } from './find-users.ts'
 import { addEmailIdentity, updateEmailIdentity, updateProviders } from './identity-rows.ts'
 import { lockRights, lockUser } from './people-locks.ts'
-import { isAdmin } from './roles.ts'
+import { isAdmin, isAdminRow, withDefaultRole } from './roles.ts'
 import { endSessionsOf } from '../sign-in/person-sessions.ts'
 
 export interface NewUser {
@@ -51,7 +51,7 @@ export async function createUser (tx: Transaction, account: NewUser): Promise<Us
     password_browser,
     email_confirmed_at: confirmed ? now : null,
     invited_at: invited ? now : null,
-    app_metadata: { provider: 'email', providers: ['email'], ...app_metadata },
+    app_metadata: { provider: 'email', providers: ['email'], ...withDefaultRole(app_metadata) },
     user_metadata
   })
   await addEmailIdentity(tx, row)
@@ -138,7 +138,7 @@ async function refuseLastAdmin (
 ): Promise<void> {
   if (!row || !mayAdminister(row) || staysAdmin(row)) return
   const [others] = await tx.select({ n: count() }).from(users)
-    .where(and(notDeleted, ne(users.id, row.id), adminRows, notBanned, isNotNull(users.email_confirmed_at)))
+    .where(and(notDeleted, ne(users.id, row.id), isAdminRow, notBanned, isNotNull(users.email_confirmed_at)))
   if (others!.n === 0) throw new AuthError('last_admin')
 }
 
@@ -152,13 +152,10 @@ function mayAdminister ({ app_metadata, banned_until, email_confirmed_at }: User
   return isAdmin(app_metadata) && !isBanned(banned_until) && email_confirmed_at !== null
 }
 
-/** `isAdmin` in SQL. */
-const adminRows = sql`(${users.app_metadata} ->> 'role' = 'admin'
-  or (jsonb_typeof(${users.app_metadata} -> 'roles') = 'array' and ${users.app_metadata} -> 'roles' ? 'admin'))`
 const notBanned = or(isNull(users.banned_until), sql`${users.banned_until} <= now()`)
 
 export async function countAdmins (db: Executor): Promise<number> {
-  const [found] = await db.select({ n: count() }).from(users).where(and(notDeleted, adminRows))
+  const [found] = await db.select({ n: count() }).from(users).where(and(notDeleted, isAdminRow))
   return found!.n
 }
 

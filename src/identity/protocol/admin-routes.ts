@@ -21,7 +21,7 @@ import { record } from '../audit-record.ts'
 import { deleteSessions } from '../sign-in/person-sessions.ts'
 import { getUser, pageOfUsers, withIdentities, type User } from '../people/find-users.ts'
 import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
-import { isPending } from '../people/roles.ts'
+import { hasSignedUp } from '../people/roles.ts'
 import {
   createUser, deleteUser, lockUserAndRights, updateUser, type NewUser, type UserChange
 } from '../people/users.ts'
@@ -134,7 +134,7 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
 
 /** The sign-up's address was never verified, so the account's data may be a stranger's. */
 function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean {
-  return email_confirmed_at === null && isPending(app_metadata)
+  return email_confirmed_at === null && hasSignedUp(app_metadata)
 }
 
 /** The changes for the audit log: the names of the known fields (a body may have others), and the rights afterwards. */

@@ -14,6 +14,7 @@ import { presentUser } from '../people/presenters.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, type User } from '../people/find-users.ts'
 import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
+import { DEFAULT_ROLE, withDefaultRole } from '../people/roles.ts'
 import { lockUser } from '../people/people-locks.ts'
 import { createUser, lockUserAndRights, updateUser } from '../people/users.ts'
 import { record } from '../audit-record.ts'
@@ -94,7 +95,7 @@ async function generateLink (request: FastifyRequest, body: LinkBody, target: Li
     const to = type === 'email_change_new' ? new_email : undefined
     const issued = await issueLink(app, tx, user, type, target, to)
     const object = `user:${user.id}`
-    if (!known) await record(tx, request, 'utente_creato', object, { role: '' })
+    if (!known) await record(tx, request, 'utente_creato', object, { role: DEFAULT_ROLE })
     await record(tx, request, type === 'invite' ? 'invito' : 'email', object, { kind: type, sent: false })
     const isHandedOver = known && (type === 'invite' || type === 'signup')
     if (isHandedOver) await record(tx, request, 'sessioni_revocate', object, HANDED_OVER)
@@ -139,7 +140,9 @@ async function invite (
   const { row: { app_metadata } } = await startAnew(tx, present)
   const { role, ...others } = app_metadata
   return await updateUser(tx, user.id, {
-    app_metadata: role === 'pending' ? others : app_metadata, user_metadata, invited_at: new Date()
+    app_metadata: withDefaultRole(role === 'pending' ? others : app_metadata),
+    user_metadata: mergeMetadata(present.user_metadata, user_metadata),
+    invited_at: new Date()
   }, present)
 }
 

@@ -20,7 +20,7 @@ import { revokeKeys } from '../keys/key-store.ts'
 import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens, takeByCode } from '../sign-in/one-time-tokens.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
-import { isPending } from '../people/roles.ts'
+import { isStaff } from '../people/roles.ts'
 import { linkTarget, requireAddress, requireMail, startEmailChange } from './mail-flows.ts'
 import { admitMail, countCode, countMail, countNewAddress, countPasswordAttempt } from './request-limits.ts'
 
@@ -118,7 +118,7 @@ async function newAddress (reply: FastifyReply, user: User, email: string): Prom
   const address = requireAddress({ email })
   if (address === user.email) return undefined
   // A stranger may enter the address of a future colleague, who takes the mail for an invitation and confirms.
-  if (isPending(user.app_metadata)) throw new AuthError('not_admin')
+  if (!isStaff(user.app_metadata)) throw new AuthError('not_admin')
   // Otherwise a caller could probe addresses to see which have an account.
   await countNewAddress(reply, user.id)
   if (await findUser(reply.server.db, { email: address })) throw new AuthError('email_exists')

@@ -2,6 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyRequest } from 'fastify'
 import { ApiKeyList, KeyParams, KeyQuery, KeyRevokedResponse, MintedKey, MintQuery } from '#schemas/api-key.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
+import { permits } from '#src/http/auth.ts'
 import { AccountInAttesa, AmbitoInsufficiente, NonAutorizzato } from '#src/lib/errors.ts'
 import { isPerson } from '../directory.ts'
 import { route as providerRoute } from '../provider-route.ts'
@@ -65,8 +66,8 @@ export default keys
 async function revoke (request: FastifyRequest, id: string): Promise<void> {
   const { server: app, principal } = request
   const { authenticator, directory, waitForListeners } = app.identity
-  const { keyId, scopes } = principal!
-  if (keyId !== undefined && keyId !== id && !scopes?.includes('scrittura')) {
+  const { keyId } = principal!
+  if (keyId !== undefined && keyId !== id && !permits(principal!, 'scrittura')) {
     throw new AmbitoInsufficiente('scrittura')
   }
   // The key of another person is reported as missing.

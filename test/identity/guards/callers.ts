@@ -43,6 +43,11 @@ export async function callers (test: TestApp): Promise<Caller[]> {
     const { access_token: token, user } = await signIn(app, name, role)
     return { id: user.id, token }
   }
+  const spelt = async (name: string, role: string) => {
+    const { id, token } = await person(name)
+    await app.db.update(users).set({ app_metadata: { role } }).where(eq(users.id, id))
+    return token
+  }
   const key = async (user_id: string, scopes: readonly Scope[]) =>
     await mintKey(app.db, app.identity.apiKeys, user_id, { scopes: scopes.join(',') })
 
@@ -100,6 +105,8 @@ export async function callers (test: TestApp): Promise<Caller[]> {
     { name: 'the server key', headers: { 'x-api-key': API_KEY }, mayCall: anyKey },
     { name: 'the server key in the query', headers: {}, query: `api_key=${API_KEY}`, mayCall: anyKey },
     { name: 'who waits for a role', headers: bearer((await person('attesa', 'pending')).token), mayCall: waiting },
+    { name: 'who has another role', headers: bearer(await spelt('redattrice', 'editor')), mayCall: waiting },
+    { name: 'who has a role in capitals', headers: bearer(await spelt('maiuscola', 'Admin')), mayCall: waiting },
     { name: 'as an operator', headers: bearer(anna.token), mayCall: operator },
     { name: 'an operator who claims to be more', headers: bearer(claiming.token), mayCall: operator },
     { name: 'an administrator', headers: bearer(ada.token), mayCall: admin },

@@ -19,6 +19,8 @@ const CONCURRENCY = 4
 /** One in this many callers requests each spelling of a URL, in rotation, so that every pair of the two occurs. */
 const SHARE = 100
 
+const ADMINISTRATION: Guarded = { access: 'admin', scope: 'amministrazione', bearerKey: false }
+
 interface Route extends Guarded { method: string, url: string }
 
 /** Checks that every route accepts exactly its callers, with any credentials and any spelling of its URL. */
@@ -29,13 +31,14 @@ export async function checkGuards (t: Test): Promise<void> {
       all.push(route)
     })
     // Runs after the guards and before any work: an accepted request learns which route it reached.
-    app.addHook('preParsing', async ({ method, routeOptions: { url, config } }, reply) => {
+    app.addHook('preParsing', async ({ method, principal, routeOptions: { url, config } }, reply) => {
       if (url === undefined) return
       return await reply.code(LET_IN).headers({
         'x-reached': `${method} ${url}`,
         'x-access': config.access,
         'x-scope': config.scope,
-        'x-bearer-key': String(config.bearerKey === true)
+        'x-bearer-key': String(config.bearerKey === true),
+        'x-admin': String(principal?.admin === true)
       })
         .type('text/plain')
         .send('entrato')
@@ -100,6 +103,8 @@ export async function checkGuards (t: Test): Promise<void> {
         bearerKey: got.get('x-bearer-key') === 'true'
       }
       if (!caller.mayCall(reached)) failures.push(`${where}, let in to ${got.get('x-reached')}`)
+      // Handlers that show administrators more rely on it.
+      if (got.get('x-admin') === 'true' && !caller.mayCall(ADMINISTRATION)) failures.push(`${where}, as an administrator`)
     } else if (!REFUSED.has(status)) {
       failures.push(where)
     } else if (name === 'as it is' && status !== expected(route, caller)) {
