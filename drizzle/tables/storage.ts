@@ -24,10 +24,12 @@ export const storage_keys = pgTable('storage_keys', {
 
 /**
  * Stored objects, one row a name. Rows are authoritative, and files follow them. New content gets a new id, so that a
- * file never changes. The id is the file name and the ETag.
+ * file never changes. The id is the file name and the ETag. When it changes, a trigger discards the previous file.
  */
 export const objects = pgTable('objects', {
   id: uuid().primaryKey(),
+  /** Identifies the name for clients of the storage protocol. It stays when the content is replaced. */
+  object_id: uuid().notNull().defaultRandom(),
   bucket: text().notNull().references(() => buckets.id),
   /** The path in the bucket. Never part of a path on disk. */
   name: text().notNull(),

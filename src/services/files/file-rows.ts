@@ -1,6 +1,5 @@
 import { and, asc, eq, getTableColumns, inArray, sql, type SQL } from 'drizzle-orm'
 import { discarded_files, objects } from '#drizzle/tables/storage.ts'
-import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { postgresError } from '#src/database/problems.ts'
 import { BucketNonTrovato, OggettoEsistente } from './errors.ts'
@@ -10,8 +9,6 @@ import type { Place, StoredFile } from './file-service.ts'
 const BYTEWISE = sql`${objects.name} collate "C"`
 /** Truncated, because the columns would round up, and the row would not be due at once. */
 const NOW = sql`date_trunc('milliseconds', now())`
-/** How many times in a row another transaction may take a name that was just free. */
-const ATTEMPTS = 10
 /** The highest Unicode code point, which no name uses. */
 const HIGHEST = 0x10ffff
 /** Ids per statement. */
@@ -71,8 +68,16 @@ export async function rowStatus (
   return moved ? 'same' : found ? 'another' : 'none'
 }
 
+/** The columns that a replacement takes from the new row. A trigger discards the file of the previous id. */
+const REPLACED = {
+  ...Object.fromEntries(['id', 'owner', 'content_type', 'size', 'cache_control', 'key_id', 'wrapped_key']
+    .map((name) => [name, sql.raw(`excluded.${name}`)])),
+  metadata: sql`coalesce(excluded.metadata, ${objects.metadata})`,
+  updated_at: sql`now()`
+}
+
 /**
- * Inserts a file's row. A previous file with that name is discarded.
+ * Inserts a file's row. If the name is taken, its row takes the new content, with `replace`.
  * @throws OggettoEsistente when `replace` is false; BucketNonTrovato
  */
 export async function insertFile (
@@ -80,15 +85,14 @@ export async function insertFile (
   row: typeof objects.$inferInsert,
   replace: boolean
 ): Promise<StoredFile> {
-  for (let attempt = 1; attempt <= ATTEMPTS; attempt++) {
-    const [inserted] = await tx.insert(objects).values(row)
-      .onConflictDoNothing({ target: [objects.bucket, objects.name] }).returning()
-      .prepare('object_insertion').execute().catch(refuseUnknownBucket)
-    if (inserted) return inserted
-    if (!replace) throw new OggettoEsistente()
-    await discardWhere(tx, named(row.bucket, row.name))
-  }
-  throw new ServizioOccupato()
+  const insertion = tx.insert(objects).values({ object_id: row.id, ...row })
+  const target = [objects.bucket, objects.name]
+  const [stored] = await (replace
+    ? insertion.onConflictDoUpdate({ target, set: REPLACED }).returning().prepare('object_replacement')
+    : insertion.onConflictDoNothing({ target }).returning().prepare('object_insertion')
+  ).execute().catch(refuseUnknownBucket)
+  if (!stored) throw new OggettoEsistente()
+  return stored
 }
 
 /** Locks a file until the transaction ends. Undefined if it no longer exists. */

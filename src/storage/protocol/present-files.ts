@@ -11,11 +11,11 @@ export function presentEntry (name: string, file?: StoredFile): StorageEntry {
   if (file === undefined) {
     return { name, id: null, updated_at: null, created_at: null, last_accessed_at: null, metadata: null }
   }
-  const { id, size, content_type: mimetype, cache_control } = file
+  const { id, object_id, size, content_type: mimetype, cache_control } = file
   const [created_at, updated_at] = [file.created_at.toISOString(), file.updated_at.toISOString()]
   return {
     name,
-    id,
+    id: object_id,
     updated_at,
     created_at,
     last_accessed_at: updated_at,
@@ -49,9 +49,9 @@ function ownerId (owner: string | null): string {
 }
 
 export function presentInfo (file: StoredFile): ObjectInfo {
-  const { id, name, bucket, size, content_type, cache_control, metadata, updated_at, created_at } = file
+  const { id, object_id, name, bucket, size, content_type, cache_control, metadata, updated_at, created_at } = file
   return {
-    id,
+    id: object_id,
     name,
     version: id,
     bucket_id: bucket,

@@ -59,7 +59,7 @@ const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
     if (!replace && await isTaken(db, id, name)) throw new StorageError('KeyAlreadyExists')
     const { content, ...about } = await receive(request, bucket)
     const written = await files.write(content, { bucket: id, name, owner, ...about }, fileLimit(bucket))
-    const { id: stored } = await files.settle(written, () => db.transaction(async (tx) => {
+    const { object_id: stored } = await files.settle(written, () => db.transaction(async (tx) => {
       const kept = await files.keep(tx, written, { replace })
       const details = { bucket: id }
       const object = `file:${kept.id}`
