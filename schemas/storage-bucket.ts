@@ -19,14 +19,13 @@ const bucketFields = {
   file_size_limit: Type.Optional(Type.Unsafe<number | string | null>({
     type: ['integer', 'string', 'null'],
     minimum: 0,
-    maximum: 1e15,
     maxLength: 20,
     examples: ['10MB'],
-    description: 'Byte di un file al massimo, o un testo come `10MB`; null: il limite del server'
+    description: 'Byte di un file al massimo, o un testo come `10MB`, non più del limite del server; null: quello'
   })),
   allowed_mime_types: Type.Optional(Type.Unsafe<string[] | null>({
     type: ['array', 'null'],
-    items: Type.String({ maxLength: 127, examples: ['image/png'] }),
+    items: Type.String({ maxLength: 1000, examples: ['image/png'] }),
     maxItems: 100,
     description: 'I soli tipi di file ammessi, anche come `image/*`; null o vuoto: tutti'
   }))
@@ -35,7 +34,7 @@ const bucketFields = {
 export const BucketCreation = Open(
   {
     name: { ...BucketName, description: 'Il nome: lettere e cifre ASCII, `.`, `_` e `-`, al massimo 100' },
-    id: Type.Optional({ ...BucketName, description: 'Il nome, al posto di name' }),
+    id: Type.Optional({ ...BucketName, description: 'Lo stesso che name' }),
     type: Type.Optional(OneOf(['STANDARD', 'ANALYTICS'], { description: 'Solo `STANDARD`; `ANALYTICS` è rifiutato' })),
     ...bucketFields
   },
@@ -45,7 +44,7 @@ export const BucketUpdate = Open(bucketFields, { examples: [{ public: true }] })
 export type BucketUpdate = Static<typeof BucketUpdate>
 
 export const BucketListQuery = Open({
-  limit: Type.Optional(limit(100)),
+  limit: Type.Optional(limit('tutti')),
   offset,
   sortColumn: Type.Optional(OneOf(['id', 'name', 'created_at', 'updated_at'], {
     description: 'Secondo che cosa si ordina; se manca, `name`, che è lo stesso che `id`'

@@ -4,17 +4,19 @@ import { OneOf, Open } from './common.ts'
 /* Range and order of a list in the storage protocol. */
 
 const prefix = (description: string) => Type.String({ maxLength: 1024, description, examples: ['ospiti'] })
-export const limit = (usual: number) => Type.Integer({
-  minimum: 1, maximum: 1000, description: `Quanti al massimo; se manca, ${usual}`, examples: [100]
+/** Entries of one answer. A larger `limit` counts as this. */
+export const LIST_MAX = 1000
+export const limit = (usual: string) => Type.Integer({
+  minimum: 1, description: `Quanti al massimo, fino a ${LIST_MAX}; se manca, ${usual}`, examples: [100]
 })
 export const offset = Type.Optional(Type.Integer({
-  minimum: 0, maximum: 1_000_000, description: 'Quanti saltarne; se manca, nessuno', examples: [0]
+  minimum: 0, description: 'Quanti saltarne; se manca, nessuno', examples: [0]
 }))
 export const order = OneOf(['asc', 'desc'], { description: '`asc` dal primo, `desc` dall’ultimo; se manca, `asc`' })
 
 export const ListBody = Open({
   prefix: prefix('La cartella; vuoto: quella di tutto il bucket'),
-  limit: Type.Optional(limit(100)),
+  limit: Type.Optional(limit('100')),
   offset,
   search: Type.Optional(Type.String({
     maxLength: 1024, description: 'Come comincia il nome nella cartella, senza badare alle maiuscole'
@@ -28,7 +30,7 @@ export type ListBody = Static<typeof ListBody>
 
 export const ListV2Body = Open({
   prefix: Type.Optional(prefix('Come comincia il nome, cartelle comprese; se manca, tutti')),
-  limit: Type.Optional(limit(1000)),
+  limit: Type.Optional(limit('1000')),
   cursor: Type.Optional(Type.String({
     maxLength: 4096, description: 'Il `nextCursor` della parte prima, con lo stesso ordine'
   })),

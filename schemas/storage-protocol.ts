@@ -78,7 +78,6 @@ export const Uploaded = Closed({ Id: Type.String(), Key: Type.String() }, {
 
 const expiresIn = Type.Integer({
   minimum: 1,
-  maximum: 315_360_000,
   description: 'Per quanti secondi il link vale: al massimo un’ora nei bucket del prodotto tranne public, 7 giorni ' +
     'altrove',
   examples: [60]
@@ -211,8 +210,15 @@ export const Moved = Closed({ message: Type.String(), Id: Type.String(), Key: Ty
 
 export const CopyBody = Open({
   ...transfer,
-  copyMetadata: Type.Optional(Type.Boolean({ description: '`false`: senza i metadati di chi ha caricato il file' }))
+  copyMetadata: Type.Optional(Type.Boolean({
+    description: '`false`: con i metadati di `x-metadata` e di `metadata`, al posto di quelli del file'
+  })),
+  metadata: Type.Optional(Open({
+    cacheControl: Type.Optional(Type.String({ maxLength: 100 })),
+    mimetype: Type.Optional(Type.String({ maxLength: 1000 }))
+  }, { description: 'Con `copyMetadata` false: il Cache-Control e il tipo della copia; se mancano, quelli del file' }))
 }, { examples: [TRANSFER] })
+export type CopyBody = Static<typeof CopyBody>
 export const Copied = Closed({ Id: Type.String(), Key: Type.String(), ...ObjectRow.properties }, {
   examples: [{ Id: ID, Key: `${BUCKET}/archivio/piantina.png`, ...ROW }]
 })

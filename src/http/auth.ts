@@ -15,10 +15,11 @@ import {
 } from '#src/lib/errors.ts'
 
 /**
- * The callers that a route accepts. `user`: a person with a bearer token, not an API key. `cookie`: a browser, which
- * the scope of the route authenticates (`cookieGuard`).
+ * The callers that a route accepts. `optional`: every caller, whose credential the handler weighs (`request.denial`).
+ * `user`: a person with a bearer token, not an API key. `cookie`: a browser, which the scope of the route authenticates
+ * (`cookieGuard`).
  */
-export type Access = 'public' | 'auth' | 'user' | 'admin' | 'cookie'
+export type Access = 'public' | 'optional' | 'auth' | 'user' | 'admin' | 'cookie'
 
 /** The caller of a request. */
 export interface Principal {
@@ -84,6 +85,8 @@ declare module 'fastify' {
     principal: Principal | null
     /** The reason why `principal` is null. */
     refusal: Refusal
+    /** On a route with access `optional`: the error for a caller to whom the handler may show public data only. */
+    denial: Error | null
   }
   interface FastifyInstance {
     /** Access of routes without `config.access`. Only for third-party plugins. */
@@ -107,6 +110,7 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
     app.decorate('cookieGuard', undefined)
     app.decorateRequest('principal', null)
     app.decorateRequest('refusal', 'no_authorization')
+    app.decorateRequest('denial', null)
 
     app.addHook('onRequest', function identify (request, _reply, done) {
       const found = findCaller(request)
@@ -157,7 +161,7 @@ function setCaller (request: FastifyRequest, identity: Identified): undefined {
 /** Adds the guards. They are registered after the rate limit, so that a flood of wrong credentials is counted first. */
 export const guards = fp<{ config: Config; authenticator: Authenticator }>(async function guards (app, options) {
   const { authenticator, config: { REQUIRE_RECENT_MFA } } = options
-  const CHECKS = { auth: requireCaller, user: requirePerson, admin: requireAdmin }
+  const CHECKS = { optional: noteDenial, auth: requireCaller, user: requirePerson, admin: requireAdmin }
 
   app.addHook('onRoute', function guard (route) {
     const access = route.config?.access ?? this.defaultAccess
@@ -174,8 +178,10 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
     route.onRequest = [route.onRequest ?? [], check].flat()
     // The OpenAPI description leaves out HTML pages.
     if (!route.schema || access === 'cookie') return
-    route.schema.security ??=
-      access === 'user' ? [{ bearer: [] }] : [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
+    const anyCredential = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
+    route.schema.security ??= access === 'user'
+      ? [{ bearer: [] }]
+      : access === 'optional' ? [{}, ...anyCredential] : anyCredential
   })
 
   // Runs after the guard, so that only permitted callers learn of the additional requirement.
@@ -189,6 +195,12 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
   function requireCaller (request: FastifyRequest, reply: FastifyReply, done: Done): void {
     reply.header('cache-control', 'no-store')
     done(accessError(request))
+  }
+
+  function noteDenial (request: FastifyRequest, reply: FastifyReply, done: Done): void {
+    reply.header('cache-control', 'no-store')
+    request.denial = accessError(request) ?? null
+    done()
   }
 
   function requirePerson (request: FastifyRequest, reply: FastifyReply, done: Done): void {

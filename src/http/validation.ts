@@ -26,13 +26,22 @@ export function createAjv (options: Options): Ajv {
 
 /**
  * Bodies are validated literally: `"1"` is not 1 and null is not "". Path, query and headers are always text, so their
- * scalars are coerced, but a repeated parameter does not become a list.
+ * scalars are coerced, but a repeated parameter does not become a list. So are those in bodies of the identity and
+ * storage protocols, because clients rely on it.
  */
 export function buildValidator (shared: unknown): FastifySchemaCompiler<object> {
   const strict = compiler(shared, { coerceTypes: false, useDefaults: false })
   // Without strictNumbers: coercion turns "1e400" into Infinity. Ajv would then skip the check of minimum and maximum.
   const coercing = compiler(shared, { coerceTypes: true, useDefaults: true, strictNumbers: false })
-  return ({ schema, httpPart }) => (httpPart === 'body' ? strict : coercing)(schema)
+  return (route) => (isLiteral(route) ? strict : coercing)(route.schema)
+}
+
+type RoutePart = Parameters<FastifySchemaCompiler<object>>[0]
+
+const PROTOCOLS = /^\/(?:auth|storage)\/v1\//
+
+function isLiteral ({ url = '', httpPart }: RoutePart): boolean {
+  return httpPart === 'body' && !PROTOCOLS.test(url)
 }
 
 /** Fastify reads the errors from the validator function. */
@@ -99,7 +108,7 @@ const lazily = {
     const compiler = once(() => buildValidator(shared))
     const meaning = once(() => meaningOf(shared))
     return (route) => {
-      const compiled = once(() => shareValidator([route.httpPart === 'body', route.schema, meaning()], () =>
+      const compiled = once(() => shareValidator([isLiteral(route), route.schema, meaning()], () =>
         compiler()(route) as ValidateFunction))
       const settle = once(() => meansEmpty(route) ? compileEmptyFields(route.schema, shared as Shared) : undefined)
       const validate: Validator = (data) => {
@@ -124,7 +133,7 @@ const lazily = {
 type Shared = Record<string, object>
 
 /** Empty values mean absent in bodies and queries of this API. The identity and storage protocols have own rules. */
-function meansEmpty ({ url, httpPart }: Parameters<FastifySchemaCompiler<object>>[0]): boolean {
+function meansEmpty ({ url, httpPart }: RoutePart): boolean {
   return url?.startsWith('/api/') === true && (httpPart === 'body' || httpPart === 'querystring')
 }
 

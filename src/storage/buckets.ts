@@ -10,7 +10,8 @@ export type BucketRow = typeof t.$inferSelect
 export type BucketSettings = Partial<Pick<BucketRow, 'public' | 'file_size_limit' | 'allowed_mime_types'>>
 
 const OF_THE_PRODUCT: ReadonlySet<string> = new Set(BUCKETS)
-const LIST_LIMIT = 100
+/** More than administrators create. */
+const BUCKETS_MAX = 1_000_000
 
 /** SQLSTATE `foreign_key_violation`. */
 const REFERENCED = '23503'
@@ -32,13 +33,14 @@ export async function getBucket (db: Executor, id: string): Promise<BucketRow> {
   return bucket
 }
 
-/** Buckets in the requested order, by default by name. */
+/** Buckets in the requested order, by default all by name. */
 export async function listBuckets (db: Executor, query: BucketListQuery): Promise<BucketRow[]> {
-  const { limit = LIST_LIMIT, offset = 0, sortColumn = 'name', sortOrder = 'asc', search } = query
+  const { limit, offset = 0, sortColumn = 'name', sortOrder = 'asc', search } = query
   const column = sortColumn === 'created_at' || sortColumn === 'updated_at' ? t[sortColumn] : sql`${t.id} collate "C"`
   return await db.select().from(t)
     .where(search ? sql`position(lower(${search}) in lower(${t.id})) > 0` : undefined)
-    .orderBy((sortOrder === 'asc' ? asc : desc)(column), asc(t.id)).limit(limit).offset(offset)
+    .orderBy((sortOrder === 'asc' ? asc : desc)(column), asc(t.id))
+    .limit(Math.min(limit ?? BUCKETS_MAX, BUCKETS_MAX)).offset(Math.min(offset, BUCKETS_MAX))
 }
 
 /** @throws StorageError BucketAlreadyExists */

@@ -1,6 +1,6 @@
 import { and, inArray, sql, type SQL } from 'drizzle-orm'
 import { objects as t } from '#drizzle/tables/storage.ts'
-import type { ListBody, ListV2Body } from '#schemas/storage-listing.ts'
+import { LIST_MAX, type ListBody, type ListV2Body } from '#schemas/storage-listing.ts'
 import type { ListV2Response, StorageEntry } from '#schemas/storage-protocol.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
@@ -39,7 +39,8 @@ function invalid (): StorageError {
 }
 
 const LIST_LIMIT = 100
-const LIST_V2_LIMIT = 1000
+/** More than any bucket has, and a valid number for PostgreSQL. */
+const OFFSET_MAX = Number.MAX_SAFE_INTEGER
 
 /** One line of a list: a file, or a folder with files below it. */
 type Line = { key: string, id: string | null }
@@ -68,14 +69,15 @@ export async function listFolder (db: Executor, view: View, body: ListBody): Pro
     ) as lines
     where starts_with(lower(key), lower(${search}))
     order by id is not null, ${column === 'name' ? sql`key ${BYTEWISE}` : sorted} ${direction(order)}, key ${BYTEWISE}
-    limit ${limit} offset ${offset}`)
+    limit ${Math.min(limit, LIST_MAX)} offset ${Math.min(offset, OFFSET_MAX)}`)
   return (await load(db, lines)).map((entry) =>
     'folder' in entry ? presentEntry(entry.folder) : presentEntry(entry.key, entry.file))
 }
 
 /** Lists names with a prefix, in pages. With a delimiter, names further down are folded into folders. */
 export async function listPrefix (db: Executor, view: View, body: ListV2Body): Promise<ListV2Response> {
-  const { prefix = '', limit = LIST_V2_LIMIT, cursor, with_delimiter: isFolded = false, sortBy = {} } = body
+  const { prefix = '', cursor, with_delimiter: isFolded = false, sortBy = {} } = body
+  const limit = Math.min(body.limit ?? LIST_MAX, LIST_MAX)
   const { column = 'name', order = 'asc' } = sortBy
   const after = cursor === undefined ? undefined : readCursor(cursor, { column, order })
   if (!couldBegin(prefix)) return { hasNext: false, folders: [], objects: [] }

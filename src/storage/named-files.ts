@@ -49,6 +49,19 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
     return seesAll ? { bucket: id } : { bucket: id, owner: principal.id }
   }
 
+  /**
+   * A file of a public bucket, for a caller whose credential gives no access. For a caller without credentials all
+   * other files are missing.
+   * @throws StorageError NoSuchKey; the denial
+   */
+  async function openFile ({ denial, principal, refusal }: FastifyRequest, id: string, name: string) {
+    if (await isPublic(id)) return await named(id, name)
+    const isAnonymous = principal === null && refusal === 'no_authorization'
+    throw isAnonymous ? new StorageError('NoSuchKey') : denial!
+  }
+
+  const isPublic = async (id: string) => isBucketName(id) && (await findBucket(db, id))?.public === true
+
   return {
     bucket,
     view,
@@ -59,6 +72,7 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
       isWritable(bucket) || bucket === 'documents' || await isAdmin(request),
     /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
     async visible (request: FastifyRequest, id: string, name: string): Promise<StoredFile> {
+      if (request.denial !== null) return await openFile(request, id, name)
       const { owner } = await view(request, id)
       const file = await named(id, name)
       if (owner !== undefined && file.owner !== owner) throw new StorageError('NoSuchKey')
@@ -70,8 +84,7 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
      * @throws StorageError NoSuchKey
      */
     async open (first: string, rest: string): Promise<StoredFile> {
-      const bucket = isBucketName(first) ? await findBucket(db, first) : undefined
-      const found = bucket?.public && isFileName(rest) ? await files.find(db, first, rest) : undefined
+      const found = isFileName(rest) && await isPublic(first) ? await files.find(db, first, rest) : undefined
       return found ?? await named(OPEN, `${first}/${rest}`)
     }
   }

@@ -5,6 +5,7 @@ import {
   BucketCreation, BucketList, BucketListQuery, BucketMade, BucketParams, BucketUpdate, StorageBucket
 } from '#schemas/storage-bucket.ts'
 import { Done, NoFields } from '#schemas/storage-protocol.ts'
+import { FILE_BYTES_MAX } from '#schemas/storage-upload.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import {
@@ -14,6 +15,7 @@ import { isBucketName, isFreeBucketName } from '../file-names.ts'
 import { discardSome } from '../object-rows.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
+import { isMediaRange } from './media-types.ts'
 import { presentBucket } from './present-files.ts'
 
 const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e9 }
@@ -23,12 +25,18 @@ const UNITS: Readonly<Record<string, number>> = { b: 1, kb: 1e3, mb: 1e6, gb: 1e
  * @throws StorageError
  */
 function readFileSize (value: number | string): number {
-  if (typeof value === 'number') return value
+  if (typeof value === 'number') return checkFileSize(value)
   const [, amount = '', unit = ''] = /^(\d{1,12}(?:\.\d{1,3})?)(gb|mb|kb|b)?$/i.exec(value.trim()) ?? []
   if (amount === '') {
     throw new StorageError('InvalidRequest', 'Invalid file size format, hint: use 20GB / 20MB / 30KB / 3B')
   }
-  return Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? 1))
+  return checkFileSize(Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? 1)))
+}
+
+/** @throws StorageError EntityTooLarge, as the real server for a limit above its own */
+function checkFileSize (bytes: number): number {
+  if (bytes > FILE_BYTES_MAX) throw new StorageError('EntityTooLarge')
+  return bytes
 }
 
 /** Files that one transaction discards. */
@@ -74,6 +82,7 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { n
   app.post('/bucket', createRoute, async (request) => {
     const { body: { name, id = name, type, ...fields } } = request
     if (type === 'ANALYTICS') throw new StorageError('FeatureNotEnabled')
+    if (id !== name) throw new StorageError('InvalidBucketName', `Bucket name "${name}" must be its id "${id}"`)
     if (!isFreeBucketName(id)) throw new StorageError('InvalidBucketName')
     const settings = settingsOf(fields)
     await recorded(request, 'bucket_creato', id, (tx) => createBucket(tx, id, settings))
@@ -136,7 +145,10 @@ function changeable (id: string): string {
 }
 
 function settingsOf (body: BucketUpdate): BucketSettings {
-  const { public: isPublic, file_size_limit: limit, allowed_mime_types: types } = body
+  const { public: isPublic, file_size_limit: limit } = body
+  const types = body.allowed_mime_types?.filter((type) => type !== '') ?? body.allowed_mime_types
+  const wrong = types?.find((type) => !isMediaRange(type))
+  if (wrong !== undefined) throw new StorageError('InvalidMimeType', `mime type ${wrong} is not supported`)
   return {
     ...(isPublic === undefined ? {} : { public: isPublic }),
     ...(limit === undefined ? {} : { file_size_limit: limit === null ? null : readFileSize(limit) }),

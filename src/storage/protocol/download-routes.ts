@@ -10,7 +10,7 @@ const content = { 200: FileContent, 206: FilePart, 304: Type.Null() }
 const download = { params: FileParams, querystring: DownloadQuery, response: content }
 const info = { params: FileParams, response: { 200: ObjectInfo } }
 
-const downloadRoute = route({ access: 'auth' }, 'storageDownload', 'Il contenuto di un file', download)
+const downloadRoute = route({ access: 'optional' }, 'storageDownload', 'Il contenuto di un file', download)
 
 const authenticatedRoute = route(
   { access: 'auth' },
@@ -21,7 +21,7 @@ const publicRoute = route(
   { access: 'public' }, 'storageDownloadPublic', 'Il contenuto di un file di un bucket pubblico', download
 )
 
-const infoRoute = route({ access: 'auth' }, 'storageInfo', 'Che cosa si sa di un file', info)
+const infoRoute = route({ access: 'optional' }, 'storageInfo', 'Che cosa si sa di un file', info)
 
 const authenticatedInfoRoute = route(
   { access: 'auth' }, 'storageInfoAuthenticated', 'Che cosa si sa di un file, con l’indirizzo che lo dice privato', info

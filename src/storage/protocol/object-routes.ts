@@ -7,12 +7,14 @@ import {
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
+import type { BucketRow } from '../buckets.ts'
 import { listFolder, listPrefix } from '../listing.ts'
 import { isFileName } from '../file-names.ts'
 import { discardByName, findVisible, lockFile } from '../object-rows.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 import { presentRow } from './present-files.ts'
+import { cachingOf, checkType, metadataOfHeader } from './received.ts'
 
 interface Transfer { bucketId: string, sourceKey: string, destinationKey: string, destinationBucket?: string | null }
 
@@ -40,9 +42,11 @@ const moveRoute = route({ access: 'auth' }, 'storageMove', 'Sposta un file', {
   body: MoveBody, response: { 200: Moved }
 })
 
-const copyRoute = route({ access: 'auth', headers: { reads: ['X-Upsert'] } }, 'storageCopy', 'Copia un file', {
-  body: CopyBody, response: { 200: Copied }
-})
+const copyRoute = route(
+  { access: 'auth', headers: { reads: ['X-Upsert', 'X-Metadata'] } }, 'storageCopy', 'Copia un file', {
+    body: CopyBody, response: { 200: Copied }
+  }
+)
 
 /** Lists of files, and operations on existing files. */
 const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
@@ -77,20 +81,20 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
       await audit.append(tx, { ...authorOf(request), action: 'file_spostato', object: `file:${moved.id}`, details })
       return moved
     })
-    return { message: 'Successfully moved', Id: moved.id, Key: moved.name }
+    return { message: 'Successfully moved', Id: moved.object_id, Key: moved.name }
   })
 
   app.post('/object/copy', copyRoute, async (request) => {
-    const { file, to } = await transfer(options, request, request.body)
-    const copy = await files.copy(file, { ...to, owner: request.principal!.id })
-    if (request.body.copyMetadata === false) copy.metadata = null
+    const { file, to, bucket } = await transfer(options, request, request.body)
+    const changes = request.body.copyMetadata === false ? changesOf(request, bucket) : { metadata: file.metadata ?? {} }
+    const copy = { ...await files.copy(file, { ...to, owner: request.principal!.id }), ...changes }
     const kept = await files.settle(copy, () => db.transaction(async (tx) => {
       const kept = await files.keep(tx, copy, { replace: request.headers['x-upsert'] === 'true' })
       const details = { bucket: kept.bucket, copia_di: file.id }
       await audit.append(tx, { ...authorOf(request), action: 'file_caricato', object: `file:${kept.id}`, details })
       return kept
     }))
-    return { Id: kept.id, Key: `${to.bucket}/${to.name}`, ...presentRow(kept) }
+    return { Id: kept.object_id, Key: `${to.bucket}/${to.name}`, ...presentRow(kept) }
   })
 }
 export default objectRoutes
@@ -122,8 +126,19 @@ async function transfer ({ namedFiles }: ProtocolOptions, request: FastifyReques
   const { bucketId, sourceKey, destinationKey: name, destinationBucket } = body
   const bucket = destinationBucket ?? bucketId
   const file = await namedFiles.visible(request, bucketId, sourceKey)
-  await namedFiles.bucket(bucket)
+  const row = await namedFiles.bucket(bucket)
   if (!namedFiles.isWritable(bucketId) || !namedFiles.isWritable(bucket)) throw new StorageError('AccessDenied')
   if (!isFileName(name)) throw new StorageError('InvalidKey')
-  return { file, to: { bucket, name } }
+  return { file, to: { bucket, name }, bucket: row }
+}
+
+/** The type, caching and metadata of a copy that does not take all of the file's. */
+function changesOf ({ body, headers }: FastifyRequest<{ Body: CopyBody }>, bucket: BucketRow) {
+  const { mimetype, cacheControl } = body.metadata ?? {}
+  if (mimetype !== undefined) checkType(mimetype, bucket)
+  return {
+    ...(mimetype === undefined ? {} : { content_type: mimetype }),
+    ...(cacheControl === undefined ? {} : { cache_control: cachingOf(cacheControl) ?? null }),
+    metadata: metadataOfHeader(headers['x-metadata']) ?? null
+  }
 }

@@ -4,17 +4,16 @@ import type { FastifyRequest } from 'fastify'
 import { FILE_BYTES_MAX, METADATA_MAX } from '#schemas/storage-upload.ts'
 import type { BucketRow } from '../buckets.ts'
 import { StorageError } from './errors.ts'
+import { essenceOf, isMediaType } from './media-types.ts'
 
 /** An incoming file, whose content is still arriving. */
-interface ReceivedFile {
+export interface ReceivedFile {
   content: Readable | Buffer
   contentType: string
   cacheControl: string | undefined
   metadata: Record<string, unknown> | undefined
 }
 
-/** Type, subtype and parameters (RFC 9110, 8.3.1), as they are sent again with every download. */
-const MEDIA_TYPE = /^[\w!#$&^.+-]{1,127}\/[\w!#$&^.+-]{1,127}(?: *; *[\w!#$&^.+-]{1,60}=[\w!#$&^.+-]{1,60}){0,3}$/
 const CACHE_CONTROL = /^[a-z0-9=," -]{1,100}$/i
 const SECONDS = /^\d{1,9}$/
 /** Enough to detect a field with too many characters: UTF-8 has up to four bytes for each. */
@@ -43,8 +42,13 @@ function fromBytes (request: FastifyRequest, bucket: BucketRow): ReceivedFile {
     content: request.body instanceof Readable ? shielded(request.body) : Buffer.alloc(0),
     contentType: headers['content-type'] ?? 'application/octet-stream',
     cacheControl: cachingOf(headers['cache-control']),
-    metadata: typeof metadata === 'string' ? metadataOf(metadata, fromBase64) : undefined
+    metadata: metadataOfHeader(metadata)
   }
+}
+
+/** The client's metadata of a file in `X-Metadata`. @throws StorageError */
+export function metadataOfHeader (header: string | string[] | undefined): Record<string, unknown> | undefined {
+  return typeof header === 'string' ? metadataOf(header, fromBase64) : undefined
 }
 
 async function fromForm (request: FastifyRequest): Promise<ReceivedFile> {
@@ -76,19 +80,19 @@ function shielded (body: Readable): Readable {
   return content.on('error', () => {})
 }
 
-function checkType (contentType: string, { allowed_mime_types: allowed }: BucketRow): void {
-  if (!MEDIA_TYPE.test(contentType)) throw new StorageError('InvalidMimeType', 'Invalid Content-Type header')
-  const essence = contentType.split(';', 1)[0]!.trim().toLowerCase()
-  const isAllowed = allowed === null || allowed.length === 0 || allowed.some((each) => {
-    const pattern = each.toLowerCase()
+/** @throws StorageError for a text that is no media type, or one that the bucket does not allow */
+export function checkType (contentType: string, { allowed_mime_types: allowed }: BucketRow): void {
+  if (!isMediaType(contentType)) throw new StorageError('InvalidMimeType', 'Invalid Content-Type header')
+  const essence = essenceOf(contentType)
+  const isAllowed = allowed === null || allowed.length === 0 || allowed.map(essenceOf).some((pattern) => {
     const isRange = pattern.endsWith('/*') && essence.startsWith(pattern.slice(0, -1))
-    return isRange || pattern === essence || pattern === '*/*'
+    return isRange || pattern === essence || pattern === '*/*' || pattern === '*'
   })
   if (!isAllowed) throw new StorageError('InvalidMimeType', `mime type ${essence} is not supported`)
 }
 
 /** Validates `Cache-Control`, which downloads send again: it must be a list of directives. */
-function cachingOf (text: string | undefined): string | undefined {
+export function cachingOf (text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (!CACHE_CONTROL.test(text)) throw new StorageError('InvalidRequest', 'Invalid Cache-Control header')
   return text
