@@ -2,16 +2,34 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Ref, Text } from './common.ts'
 import { AuthUser, Metadata } from './auth/user.ts'
 import { Uuid } from './auth/uuid.ts'
+import { pagingOrWhole } from './paging.ts'
+
+/** At least one character that is no blank. */
+const Name = Text(100, { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' })
 
 export const OperatorBody = Closed({
   email: Type.String({ format: 'email', maxLength: 254 }),
   password: Type.String({ minLength: 1, maxLength: 200 }),
-  name: Text(100, { minLength: 1 }),
-  surname: Text(100, { minLength: 1 })
+  name: Name,
+  surname: Name
 }, { examples: [{ email: 'piero@example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }] })
 export type OperatorBody = Static<typeof OperatorBody>
 
-export const OperatorList = Type.Array(Ref(AuthUser))
+export const PeopleQuery = Closed(pagingOrWhole)
+export type PeopleQuery = Static<typeof PeopleQuery>
+
+/** An operator or administrator. */
+export const Operator = Closed({
+  ...AuthUser.properties,
+  foto_url: Type.Optional(Type.String({
+    description: 'Un link firmato all’immagine del profilo, da mostrare in una pagina; vale un’ora'
+  }))
+}, {
+  $id: 'Operatore',
+  examples: AuthUser.examples as unknown[]
+})
+export type Operator = Static<typeof Operator>
+export const OperatorList = Type.Array(Ref(Operator))
 
 /** A user in the user list. */
 export const UserItem = Closed(

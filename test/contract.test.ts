@@ -42,6 +42,7 @@ const SECURITY = {
   public: [],
   cookie: undefined,
   user: [{ bearer: [] }],
+  optional: [{}, ...ANY_CREDENTIAL],
   auth: ANY_CREDENTIAL,
   admin: ANY_CREDENTIAL
 }
@@ -244,7 +245,8 @@ t.test('every route declares its access, and only the listed ones are public', a
 t.test('operations document the required key scope, and a required recent second factor', async (t) => {
   for (const { name, access, config: { recentFactor = false } } of named) {
     const { description = '' } = operations.find((each) => each.name === described(name))!
-    t.equal(description.includes('chiave personale deve'), access === 'auth' || access === 'admin', `${name}: scope`)
+    const isByKey = access === 'optional' || access === 'auth' || access === 'admin'
+    t.equal(description.includes('chiave personale deve'), isByKey, `${name}: scope`)
     t.equal(description.includes('SECONDO_FATTORE_RECENTE'), recentFactor, `${name}: second factor`)
   }
 })

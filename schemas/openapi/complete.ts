@@ -65,6 +65,7 @@ function completeOperation (operation: Operation, trait: Trait): void {
 
 const CALLERS: Readonly<Record<string, string>> = {
   public: 'Accesso: chiunque, senza credenziali.',
+  optional: 'Accesso: operatori e amministratori, anche con una chiave API; chiunque, per ciò che è pubblico.',
   auth: 'Accesso: operatori e amministratori, anche con una chiave API.',
   user: 'Accesso: una persona, con il suo token.',
   admin: 'Accesso: amministratori.',
@@ -72,7 +73,7 @@ const CALLERS: Readonly<Record<string, string>> = {
 }
 
 /** Access types that accept API keys. Only there does a route's scope matter. */
-const BY_KEY = new Set(['auth', 'admin'])
+const BY_KEY = new Set(['optional', 'auth', 'admin'])
 
 /** Access and cost of an operation, in sentences. */
 function describeUse (trait: Trait): string[] {

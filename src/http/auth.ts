@@ -178,7 +178,7 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
     route.onRequest = [route.onRequest ?? [], check].flat()
     // The OpenAPI description leaves out HTML pages.
     if (!route.schema || access === 'cookie') return
-    const anyCredential = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
+    const anyCredential: Record<string, string[]>[] = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
     route.schema.security ??= access === 'user'
       ? [{ bearer: [] }]
       : access === 'optional' ? [{}, ...anyCredential] : anyCredential

@@ -6,6 +6,21 @@ import type { Author } from '#src/services/audit/log.ts'
 import type { Principal } from '#src/http/auth.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 
+/** All users, or operators and administrators only. */
+export type PeopleList = 'users' | 'operators'
+
+/** The place of a person in a list. */
+export interface PeoplePosition { created_at: string, id: string }
+
+export interface PeopleRange { limit?: number | undefined, after?: PeoplePosition | undefined, isCounted: boolean }
+
+export interface ListedPeople {
+  /** The length of the whole list, when it is to be counted. */
+  total: number | undefined
+  /** The embedded provider reads them while they are sent. */
+  batches: AsyncIterable<AuthUser[]>
+}
+
 /** The interface of an identity provider, embedded or external, for this API. */
 export interface Directory {
   /** The base URL and the public key that a client of the provider is configured with. */
@@ -19,13 +34,12 @@ export interface Directory {
   checkOperator (id: string): Promise<void>
   /**
    * Sets a person's profile picture: stores it in a transaction and saves its URL with the person.
+   * @returns the result of `store`
    * @throws UtenteNonTrovato
    */
-  setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void>
-  /** Operators and administrators, newest first. */
-  operators (): Promise<AuthUser[]>
-  /** All users, newest first. The embedded provider reads them in batches. */
-  users (): AsyncIterable<AuthUser[]>
+  setPicture<T> (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<T>): Promise<T>
+  /** The people of a list, newest first: all, or with `limit` the next ones after a position. */
+  people (list: PeopleList, range: PeopleRange): Promise<ListedPeople>
   unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
   /** The caller's active sessions. */
   sessions (caller: PersonPrincipal): Promise<Session[]>

@@ -1,6 +1,6 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { ApiKey } from '#schemas/api-key.ts'
-import { UserItem } from '#schemas/operator.ts'
+import { Operator, UserItem } from '#schemas/operator.ts'
 import { Session } from '#schemas/session.ts'
 import { AuthFactor } from '#schemas/auth/factor.ts'
 import { AuthUser, AuthIdentity } from '#schemas/auth/user.ts'
@@ -12,7 +12,7 @@ import own from './routes/current-user-routes.ts'
 import pictures from './routes/profile-pictures.ts'
 
 const identity: FastifyPluginAsyncTypebox = async (app) => {
-  for (const schema of [AuthIdentity, AuthFactor, AuthUser, UserItem, Session, ApiKey]) app.addSchema(schema)
+  for (const schema of [AuthIdentity, AuthFactor, AuthUser, Operator, UserItem, Session, ApiKey]) app.addSchema(schema)
   for (const routes of [people, own, pictures, keyRoutes, home]) await app.register(routes)
   if (app.identity.config.IDP_URL !== undefined) return
   await app.register(signingKeyRoutes)

@@ -32,13 +32,15 @@ const fileRoute = route({ access: 'auth' }, 'getStoredFile', 'Un file dell’arc
 const storage: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const links = createLinks(keys)
   const namedFiles = createNamedFiles(app)
+  app.provideFileLinks((file, seconds) => {
+    const { token, expiresAt } = links.signDownload(file, seconds)
+    const path = encodeURI(`/storage/v1/object/sign/${file.bucket}/${file.name}`)
+    return { signedUrl: `${config.PUBLIC_URL}${path}?token=${token}`, expires_at: expiresAt.toISOString() }
+  })
   await app.register(protocol, { links, namedFiles, prefix: '/storage/v1' })
 
   app.get('/api/storage/signed-url', linkRoute, async (request) => {
-    const file = await find(request, request.query.bucket, request.query.file)
-    const { token, expiresAt } = links.signDownload(file, LINK_SECONDS)
-    const path = encodeURI(`/storage/v1/object/sign/${file.bucket}/${file.name}`)
-    return { signedUrl: `${config.PUBLIC_URL}${path}?token=${token}`, expires_at: expiresAt.toISOString() }
+    return app.linkFile(await find(request, request.query.bucket, request.query.file), LINK_SECONDS)
   })
 
   app.get('/api/storage/:bucket/*', fileRoute, async (request, reply) =>

@@ -28,12 +28,23 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
     // Triggers of 0.1.0 computed keyed hashes from session settings.
     await tx`select set_config('locanda.sigillo_' || part, repeat('5c', 64), true) from unnest('{i,o}'::text[]) as part`
     await tx.unsafe(rows)
+    // People whom an administrator created without a role, and others.
+    await tx`insert into users (email, app_metadata) values ('senza@example.org', '{"provider": "email"}'),
+      ('nulla@example.org', '{"role": null}'), ('attesa@example.org', '{"role": "pending"}'),
+      ('altro@example.org', '{"role": "editor"}'), ('elenco@example.org', '{"roles": ["operator"]}')`
   })
   const before = await countRows(sql)
   t.same(Object.keys(before).filter((table) => before[table] === 0), [], 'every table has a row')
 
   await migrate(url)
   t.match(await countRows(sql), before)
+  const roles = await sql`
+    select split_part(email, '@', 1) as name, app_metadata ->> 'role' as role from users order by 1`
+  t.same(roles.map(({ name, role }) => [name, role]), [
+    ['altro', 'editor'], ['anna', 'admin'], ['attesa', 'pending'], ['elenco', null], ['nulla', 'operator'],
+    ['senza', 'operator']
+  ], 'people without a role were operators, and stay so')
+  t.same(await sql`select count(*)::int as other from objects where object_id <> id`, [{ other: 0 }])
   const { app, call, token } = await build(t, { DATABASE_URL: url, MASTER_KEY })
   t.match((await call('GET', '/api/v1/prenotazioni/1')).json(), { data: { nome_cognome: 'Anna Prova' } })
   const headers = { authorization: `Bearer ${await token({ role: 'admin' })}` }

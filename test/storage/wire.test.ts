@@ -146,7 +146,8 @@ t.test('a copy takes the metadata of the file, or those of the request', async (
   const options = { contentType: 'text/plain', cacheControl: '60', metadata: { da: 'origine' } }
   await files.upload('copie/a.txt', 'uno', options)
   const copy = async (destinationKey: string, body: object, sent?: object) => {
-    const headers = sent ? { 'x-metadata': Buffer.from(JSON.stringify(sent)).toString('base64') } : {}
+    const headers: Record<string, string> =
+      sent ? { 'x-metadata': Buffer.from(JSON.stringify(sent)).toString('base64') } : {}
     const fields = { bucketId: 'public', sourceKey: 'copie/a.txt', destinationKey, ...body }
     const response = await send('POST', '/object/copy', { ...KEY, 'x-upsert': 'true', ...headers }, fields)
     t.equal(response.statusCode, 200, response.body)

@@ -1,4 +1,4 @@
-import { and, eq } from 'drizzle-orm'
+import { and, eq, type SQL } from 'drizzle-orm'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { identities } from '#drizzle/tables/identity.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
@@ -8,10 +8,12 @@ import { NonAutenticato, SecondoFattoreRichiesto } from '#src/lib/errors.ts'
 import type { Author } from '#src/services/audit/log.ts'
 import type { Principal } from '#src/http/auth.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { Directory, PersonPrincipal } from '../directory.ts'
+import type { Directory, ListedPeople, PeopleList, PeopleRange, PersonPrincipal } from '../directory.ts'
 import type { IdentityOptions } from '../identity-provider.ts'
 import { AuthError, EmailGiaRegistrata, ProviderNonCollegato, UnicaIdentita, UtenteNonTrovato } from '../errors.ts'
-import { allUsers, findUser, isBanned, withIdentities, type User } from '../people/find-users.ts'
+import {
+  allUsers, countUsers, findUser, isBanned, usersAfter, withIdentities, type User
+} from '../people/find-users.ts'
 import { lockUser } from '../people/people-locks.ts'
 import { isStaff, isStaffRow } from '../people/roles.ts'
 import { anonKey } from '../tokens/machine-tokens.ts'
@@ -20,6 +22,9 @@ import { presentSession, presentUser } from '../people/presenters.ts'
 import { endSessions, endUnprovenSessions, getSessionOwner, listSessions } from '../sign-in/person-sessions.ts'
 import { createUser, unlinkIdentity, updateUser } from '../people/users.ts'
 import { record } from '../audit-record.ts'
+
+/** The condition on rows for each list. */
+const ROWS: Readonly<Record<PeopleList, SQL | undefined>> = { users: undefined, operators: isStaffRow }
 
 export class EmbeddedDirectory implements Directory {
   readonly clientConfig: ClientConfig
@@ -54,24 +59,21 @@ export class EmbeddedDirectory implements Directory {
     if (!user || !isStaff(user.app_metadata)) throw new UtenteNonTrovato()
   }
 
-  async setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void> {
-    await this.#app.db.transaction(async (tx) => {
+  async setPicture<T> (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<T>): Promise<T> {
+    return await this.#app.db.transaction(async (tx) => {
       const row = await lockUser(tx, id)
       if (!row) throw new UtenteNonTrovato()
       await updateUser(tx, id, { user_metadata: { ...row.user_metadata, avatar_url: url } })
-      await store(tx)
+      const stored = await store(tx)
       await this.#app.audit.append(tx, { ...by, action: 'immagine_profilo', object: `user:${row.id}` })
+      return stored
     })
   }
 
-  async operators (): Promise<AuthUser[]> {
-    const found: AuthUser[] = []
-    for await (const users of allUsers(this.#app.db, isStaffRow)) found.push(...users.map(presentUser))
-    return found
-  }
-
-  async * users (): AsyncGenerator<AuthUser[]> {
-    for await (const users of allUsers(this.#app.db)) yield users.map(presentUser)
+  async people (list: PeopleList, range: PeopleRange): Promise<ListedPeople> {
+    const { db } = this.#app
+    const total = range.isCounted ? await countUsers(db, ROWS[list]) : undefined
+    return { total, batches: batchesOf(db, ROWS[list], range) }
   }
 
   async unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void> {
@@ -117,6 +119,13 @@ export class EmbeddedDirectory implements Directory {
   async requireLevel (tx: Transaction, caller: PersonPrincipal): Promise<void> {
     await lockCaller(tx, caller)
   }
+}
+
+async function * batchesOf (
+  db: Executor, where: SQL | undefined, { limit, after }: PeopleRange
+): AsyncGenerator<AuthUser[]> {
+  if (limit !== undefined) return yield (await usersAfter(db, { where, limit, after })).map(presentUser)
+  for await (const users of allUsers(db, where)) yield users.map(presentUser)
 }
 
 function hasFactor ({ factors }: User): boolean {

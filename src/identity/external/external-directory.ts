@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { ClientConfig, OperatorBody } from '#schemas/operator.ts'
@@ -6,7 +7,9 @@ import { CampiNonValidi, NonAutenticato, SecondoFattoreRichiesto, ServeUnaPerson
 import { authorOf, type AuditEntry, type Author } from '#src/services/audit/log.ts'
 import type { Principal } from '#src/http/auth.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
-import type { Directory, PersonPrincipal } from '../directory.ts'
+import type {
+  Directory, ListedPeople, PeopleList, PeoplePosition, PeopleRange, PersonPrincipal
+} from '../directory.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
 import { presentSession } from '../people/presenters.ts'
 import { isStaff } from '../people/roles.ts'
@@ -74,24 +77,26 @@ export class ExternalDirectory implements Directory {
     if (user === undefined || !isStaff(user.app_metadata)) throw userProblem(response)
   }
 
-  async setPicture (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<void>): Promise<void> {
+  async setPicture<T> (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#requireServiceKey()
-    await audited(this.#app, { ...by, action: 'immagine_profilo', object: `user:${id}` }, async () => {
+    return await audited(this.#app, { ...by, action: 'immagine_profilo', object: `user:${id}` }, async () => {
       // The provider keeps the fields that the request does not name.
       const response = await this.#asService('PUT', `/admin/users/${id}`, { user_metadata: { avatar_url: url } })
       if (!isSuccess(response)) throw userProblem(response)
-      await this.#app.db.transaction(store)
+      return await this.#app.db.transaction(store)
     })
   }
 
-  async operators (): Promise<AuthUser[]> {
-    const found: AuthUser[] = []
-    // The provider cannot filter by role.
-    for await (const each of this.users()) found.push(...each.filter(({ app_metadata }) => isStaff(app_metadata)))
-    return found
+  async people (list: PeopleList, { limit, after }: PeopleRange): Promise<ListedPeople> {
+    // The provider can neither filter by role, nor start after a person.
+    const all = (await this.#users()).filter(({ app_metadata }) => list === 'users' || isStaff(app_metadata))
+    if (limit === undefined) return { total: all.length, batches: Readable.from([all]) }
+    const sorted = all.toSorted((a, b) => isBefore(a, b) ? -1 : 1)
+    const page = sorted.filter((user) => after === undefined || isBefore(after, user)).slice(0, limit)
+    return { total: all.length, batches: Readable.from([page]) }
   }
 
-  async * users (): AsyncGenerator<AuthUser[]> {
+  async #users (): Promise<AuthUser[]> {
     const found = new Map<string, AuthUser>()
     for (let page = 1; page <= MAX_PAGES; page++) {
       const path = `/admin/users?page=${page}&per_page=${PER_PAGE}`
@@ -101,12 +106,11 @@ export class ExternalDirectory implements Directory {
       // Collected by id, because a new user at the head of the list moves others to the next page.
       for (const user of users) found.set(user.id, user)
       if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
-        yield [...found.values()]
-        return
+        return [...found.values()]
       }
     }
     this.#app.log.warn({ pages: MAX_PAGES }, 'the identity provider has more users than are listed')
-    yield [...found.values()]
+    return [...found.values()]
   }
 
   async unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void> {
@@ -168,6 +172,12 @@ export class ExternalDirectory implements Directory {
     if (serviceKey === undefined) throw new AmministrazioneNonDisponibile()
     return serviceKey
   }
+}
+
+/** Whether a person comes before another in a list, newest first. */
+function isBefore (one: PeoplePosition, other: PeoplePosition): boolean {
+  const [first, second] = [Date.parse(one.created_at), Date.parse(other.created_at)]
+  return first === second ? one.id > other.id : first > second
 }
 
 function ownSession (request: FastifyRequest, caller: PersonPrincipal) {

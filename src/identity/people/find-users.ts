@@ -30,6 +30,13 @@ export async function findUser (db: Executor, by: { id: string } | { email: stri
   return row && await withIdentities(db, row)
 }
 
+/** A user, or the empty row of a soft-deleted one, for administrators. @throws AuthError user_not_found */
+export async function getUserOrDeleted (db: Executor, id: string): Promise<User> {
+  const [row] = await db.select().from(users).where(eq(users.id, id))
+  if (!row) throw new AuthError('user_not_found')
+  return await withIdentities(db, row)
+}
+
 export async function getUser (db: Executor, id: string): Promise<User> {
   const user = await findUser(db, { id })
   if (!user) throw new AuthError('user_not_found')
@@ -79,17 +86,32 @@ export async function pageOfUsers (
   return { users: await withTheirIdentities(db, rows), total }
 }
 
+interface UserPosition { created_at: string, id: string }
+
 /** All users, or all that match a condition, newest first, in batches. Only the last batch may be short or empty. */
 export async function * allUsers (db: Executor, where?: SQL): AsyncGenerator<User[]> {
-  let rows: UserRow[] = []
+  let batch: User[] = []
   do {
-    const last = rows.at(-1)
-    const beyond = last &&
-      sql`(${users.created_at}, ${users.id}) < (${last.created_at.toISOString()}::timestamptz, ${last.id}::uuid)`
-    rows = await db.select().from(users).where(and(notDeleted, where, beyond))
-      .orderBy(...NEWEST_FIRST).limit(USERS_AT_A_TIME)
-    yield await withTheirIdentities(db, rows)
-  } while (rows.length === USERS_AT_A_TIME)
+    const last = batch.at(-1)
+    const after = last && { id: last.id, created_at: last.created_at.toISOString() }
+    batch = await usersAfter(db, { where, after, limit: USERS_AT_A_TIME })
+    yield batch
+  } while (batch.length === USERS_AT_A_TIME)
+}
+
+/** The next users after a position that match a condition, newest first. */
+export async function usersAfter (
+  db: Executor,
+  { where, after, limit }: { where: SQL | undefined, after: UserPosition | undefined, limit: number }
+): Promise<User[]> {
+  const beyond = after &&
+    sql`(${users.created_at}, ${users.id}) < (${after.created_at}::timestamptz, ${after.id}::uuid)`
+  const rows = await db.select().from(users).where(and(notDeleted, where, beyond)).orderBy(...NEWEST_FIRST).limit(limit)
+  return await withTheirIdentities(db, rows)
+}
+
+export async function countUsers (db: Executor, where: SQL | undefined): Promise<number> {
+  return await db.$count(users, and(notDeleted, where))
 }
 
 async function withTheirIdentities (db: Executor, rows: readonly UserRow[]): Promise<User[]> {

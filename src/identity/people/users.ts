@@ -87,7 +87,8 @@ export async function updateUser (tx: Transaction, id: string, change: UserChang
 }
 
 /**
- * Deletes a person, or with `soft` keeps the empty row, so that its id is never reused. Their sessions and keys end.
+ * Deletes a person, or with `soft` keeps the empty row, so that its id is never reused. Their sessions and keys end. An
+ * empty row can be deleted later.
  * @throws AuthError user_not_found, last_admin
  */
 export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
@@ -104,7 +105,7 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
       })
       .where(and(eq(users.id, id), notDeleted))
       .returning({ id: users.id })
-    : await tx.delete(users).where(and(eq(users.id, id), notDeleted)).returning({ id: users.id })
+    : await tx.delete(users).where(eq(users.id, id)).returning({ id: users.id })
   if (!deleted) throw new AuthError('user_not_found')
   await revokeKeys(tx, id)
   if (soft) {

@@ -19,7 +19,7 @@ import { discardPicture } from '../routes/profile-pictures.ts'
 import { presentUser } from '../people/presenters.ts'
 import { record } from '../audit-record.ts'
 import { deleteSessions } from '../sign-in/person-sessions.ts'
-import { getUser, pageOfUsers, withIdentities, type User } from '../people/find-users.ts'
+import { getUser, getUserOrDeleted, pageOfUsers, withIdentities, type User } from '../people/find-users.ts'
 import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
 import { hasSignedUp } from '../people/roles.ts'
 import {
@@ -43,7 +43,7 @@ const adminRoutes: FastifyPluginAsyncTypebox = async (app) => {
 
   app.get('/admin/users/:user_id', route({ access: 'admin' }, 'authReadUser', 'Un utente', {
     params: UserParams, response: { 200: Ref(AuthUser) }
-  }), async ({ params }) => presentUser(await getUser(app.db, idOf(params))))
+  }), async ({ params }) => presentUser(await getUserOrDeleted(app.db, idOf(params))))
 
   app.put('/admin/users/:user_id', route(
     { access: 'admin', recentFactor: true }, 'authChangeUser', 'Cambia un utente', {
@@ -196,9 +196,8 @@ function badSort (problem: string): AuthError {
 
 function count (text: string, name: string, usual: number, largest: number): number {
   if (text === '') return usual
-  const value = Number(text)
-  if (!/^\d+$/.test(text) || value > largest) throw validationFailed(`Bad Pagination Parameters: ${name}`)
-  return value === 0 ? usual : value
+  if (!/^\d+$/.test(text)) throw validationFailed(`Bad Pagination Parameters: ${name}`)
+  return Math.min(Number(text) || usual, largest)
 }
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }

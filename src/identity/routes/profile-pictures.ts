@@ -1,6 +1,9 @@
 import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyInstance } from 'fastify'
 import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureResponse, PictureForm } from '#schemas/picture.ts'
+import type { AuthUser } from '#schemas/auth/user.ts'
+import type { Operator } from '#schemas/operator.ts'
 import { IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -8,12 +11,14 @@ import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import type { Bucket } from '#schemas/storage.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import type { FileService, WrittenFile } from '#src/services/files/file-service.ts'
+import type { FileService, StoredFile, WrittenFile } from '#src/services/files/file-service.ts'
 
 const route = routesUnder('Utenti')
 
 /** One object per person, named after the person's id, with the extension of the format. */
 const PICTURES: Bucket = 'avatars'
+/** The lifetime of a link to a picture. */
+const LINK_SECONDS = 3600
 /** Bytes of a re-encoded picture. */
 const STORED_MAX = 4 * 1024 * 1024
 
@@ -50,13 +55,16 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
     const written = await files.write(
       image.bytes, { bucket: PICTURES, name, contentType: image.contentType, owner: userId.toLowerCase() }, STORED_MAX
     )
-    await files.settle(written, () => directory.setPicture(
+    const stored = await files.settle(written, () => directory.setPicture(
       userId, url, authorOf(request), async (tx) => {
-        await keepPicture(tx, files, userId, written)
+        const kept = await keepPicture(tx, files, userId, written)
         await request.noteDone(tx)
+        return kept
       }
     ))
-    return { success: true, message: 'Immagine del profilo salvata', path: `${PICTURES}/${name}`, url, status: 200 }
+    const path = `${PICTURES}/${name}`
+    const link = app.linkFile(stored, LINK_SECONDS)
+    return { success: true, message: 'Immagine del profilo salvata', path, url, ...link, status: 200 }
   })
 }
 export default pictures
@@ -66,9 +74,23 @@ function pictureName (userId: string, extension: string): string {
 }
 
 /** Stores a picture. It replaces the previous one, in any format. */
-async function keepPicture (tx: Transaction, files: FileService, userId: string, file: WrittenFile): Promise<void> {
+async function keepPicture (
+  tx: Transaction, files: FileService, userId: string, file: WrittenFile
+): Promise<StoredFile> {
   await discardPicture(tx, files, userId)
-  await files.keep(tx, file, { replace: true })
+  return await files.keep(tx, file, { replace: true })
+}
+
+/** Adds signed links to the pictures of people, which a browser shows without credentials. */
+export async function withPictureLinks (
+  { db, files, linkFile }: FastifyInstance, people: readonly AuthUser[]
+): Promise<Operator[]> {
+  const pictures = await files.findByPrefixes(db, PICTURES, people.map(({ id }) => pictureName(id, '')))
+  const byPerson = new Map(pictures.map((file) => [file.name.split('.', 1)[0], file]))
+  return people.map((person) => {
+    const picture = byPerson.get(person.id)
+    return picture ? { ...person, foto_url: linkFile(picture, LINK_SECONDS).signedUrl } : person
+  })
 }
 
 export async function discardPicture (tx: Transaction, files: FileService, userId: string): Promise<void> {

@@ -61,9 +61,9 @@ export async function issueAuthCode (
 }
 
 /**
- * Takes a code, locks its person, and checks that the exchanging client started the flow. A code is used up even when
- * the check fails: errors (flow_state_not_found, flow_state_expired, bad_code_verifier) are returned, not thrown, so
- * that the transaction commits.
+ * Takes a code, locks its person, and checks that the exchanging client started the flow. A wrong verifier leaves the
+ * code to the client that has the right one: neither can be guessed. Errors (flow_state_not_found, flow_state_expired,
+ * bad_code_verifier) are returned.
  */
 export async function exchangeCode (
   tx: Transaction, code: string, verifier: string
@@ -73,10 +73,12 @@ export async function exchangeCode (
   const [found] = await tx.select({ user_id, linking_user_id }).from(flow_states).where(isCode)
   if (found?.linking_user_id) await lockSignIns(tx)
   if (found?.user_id) await lockUser(tx, found.user_id)
-  const [state] = await tx.delete(flow_states).where(isCode).returning()
+  const [state] = await tx.select().from(flow_states).where(isCode).for('update')
   if (!state || state.user_id === null || state.authenticated_at === null) return new AuthError('flow_state_not_found')
   if (isFlowExpired(state.authenticated_at)) return new AuthError('flow_state_expired')
-  return matchesChallenge(state, verifier) ? { ...state, user_id: state.user_id } : new AuthError('bad_code_verifier')
+  if (!matchesChallenge(state, verifier)) return new AuthError('bad_code_verifier')
+  await tx.delete(flow_states).where(eq(flow_states.id, state.id))
+  return { ...state, user_id: state.user_id }
 }
 
 export async function deleteCodes (tx: Transaction, user_id: string, provider?: string): Promise<void> {

@@ -21,7 +21,7 @@ interface NewFile {
 }
 
 /** An encrypted file on disk without a row. */
-export type WrittenFile = Omit<StoredFile, 'created_at' | 'updated_at'>
+export type WrittenFile = Omit<StoredFile, 'object_id' | 'created_at' | 'updated_at'>
 
 /** The name of a file in its bucket. */
 export interface Place { bucket: string, name: string }
@@ -47,7 +47,9 @@ export interface FileService {
    */
   write (content: Readable | Buffer, object: NewFile, maxBytes: number): Promise<WrittenFile>
   /**
-   * Inserts a written file's row in the caller's transaction. A previous file of that name is discarded.
+   * Inserts a written file's row in the caller's transaction. If the name exists, its row takes the new content, and
+   * the previous content is discarded. The row keeps its object id, its creation time, and its metadata when the new
+   * file has none.
    * @throws OggettoEsistente (409) when `replace` is false
    */
   keep (tx: Transaction, file: WrittenFile, options: { replace: boolean }): Promise<StoredFile>
@@ -83,9 +85,15 @@ export interface FileService {
   copy (object: StoredFile, to: Place & { owner: string | null }): Promise<WrittenFile>
 }
 
+/** A link that reads a file without credentials until it expires. */
+export interface FileLink { signedUrl: string, expires_at: string }
+
 declare module 'fastify' {
   interface FastifyInstance {
     files: FileService
+    /** Called only by the storage area, which answers such links. */
+    provideFileLinks (source: (file: StoredFile, seconds: number) => FileLink): void
+    linkFile (file: StoredFile, seconds: number): FileLink
     addDiscardHook (bucket: Bucket, hook: DiscardHook): void
   }
 }

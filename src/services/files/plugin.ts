@@ -1,5 +1,6 @@
 import { mkdir } from 'node:fs/promises'
 import { count } from 'drizzle-orm'
+import type { FastifyInstance } from 'fastify'
 import fp from 'fastify-plugin'
 import { discarded_files, file_store } from '#drizzle/tables/storage.ts'
 import type { Config } from '#src/config/config.ts'
@@ -43,6 +44,9 @@ export default fp<FilesOptions>(async function files (app, { config, keys, wrapB
   app.decorate('addDiscardHook', (bucket, hook) => {
     discardHooks.set(bucket, [...discardHooks.get(bucket) ?? [], hook])
   })
+  let linkFile: FastifyInstance['linkFile'] | undefined
+  app.decorate('provideFileLinks', (source) => { linkFile = source })
+  app.decorate('linkFile', (file, seconds) => linkFile!(file, seconds))
   if (remote) app.addHealthCheck({ setting: 'S3_ENDPOINT', ...serverOf(remote.endpoint) })
 
   app.addGauge({

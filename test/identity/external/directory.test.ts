@@ -13,7 +13,7 @@ import { PATIENT, startProvider } from './provider-server.ts'
 
 const PIERO = { email: 'Piero@Example.org', password: 'una-frase-lunga-e-mia', name: 'Piero', surname: 'Neri' }
 
-interface Listed { id: string, email: string, app_metadata: object, user_metadata: object }
+interface Listed { id: string, email: string, app_metadata: object, user_metadata: object, foto_url?: string }
 
 t.test('the directory of an external provider', async (t) => {
   const idp = await startProvider(t)
@@ -120,7 +120,16 @@ t.test('the directory of an external provider', async (t) => {
     const operators = (await callAs(admin, 'GET', '/api/operators')).json<Listed[]>()
     t.notOk(operators.some(({ id }) => id === claimsOf(waiting).sub))
     t.ok(operators.some(({ id }) => id === claimsOf(admin).sub))
-    t.same(operators, there.filter(({ app_metadata }) => /admin|operator/.test(JSON.stringify(app_metadata))))
+    t.same(operators.map(({ foto_url, ...each }) => each),
+      there.filter(({ app_metadata }) => /admin|operator/.test(JSON.stringify(app_metadata))))
+    t.same(operators.filter(({ foto_url }) => foto_url !== undefined).map(({ email }) => email), ['foto@example.org'])
+    const seen: string[] = []
+    for (let url: string | undefined = '/api/users?limit=2'; url !== undefined;) {
+      const page = await callAs(admin, 'GET', url)
+      seen.push(...page.json<Listed[]>().map(({ id }) => id))
+      url = /^<([^>]+)>/.exec(String(page.headers.link))?.[1]
+    }
+    t.same(seen.sort(), there.map(({ id }) => id).sort())
   })
 
   t.test('an identity is unlinked at the provider, and the last one stays', async (t) => {

@@ -26,14 +26,16 @@ export interface Caller {
   mayCall (route: Guarded): boolean
 }
 
-const nobody = ({ access }: Guarded) => access === 'public'
-const byKeyOrNobody = ({ access, bearerKey }: Guarded) => access === 'public' || bearerKey
-const anyKey = ({ access }: Guarded) => access === 'public' || access === 'auth'
+/** Handlers of routes with access `optional` weigh the credential. */
+const isOpen = (access: Access) => access === 'public' || access === 'optional'
+const nobody = ({ access }: Guarded) => isOpen(access)
+const byKeyOrNobody = ({ access, bearerKey }: Guarded) => isOpen(access) || bearerKey
+const anyKey = ({ access }: Guarded) => isOpen(access) || access === 'auth'
 const operator = ({ access }: Guarded) => access !== 'admin' && access !== 'cookie'
 const admin = ({ access }: Guarded) => access !== 'cookie'
-const waiting = ({ access }: Guarded) => access === 'public' || access === 'user'
+const waiting = ({ access }: Guarded) => isOpen(access) || access === 'user'
 const keyOf = (isAdmin: boolean, scopes: readonly Scope[]) => ({ access, scope }: Guarded) => (
-  access === 'public' || ((access === 'auth' || (access === 'admin' && isAdmin)) && scopes.includes(scope)))
+  isOpen(access) || ((access === 'auth' || (access === 'admin' && isAdmin)) && scopes.includes(scope)))
 
 /** Every kind of credential that a caller may present. */
 export async function callers (test: TestApp): Promise<Caller[]> {

@@ -94,6 +94,8 @@ t.test('operators', async (t) => {
       ['email', { email: null }],
       ['name', { name: '' }],
       ['name', { name: 'a\u0000b' }],
+      ['name', { name: ' \u00a0 ' }],
+      ['surname', { surname: '   ' }],
       ['surname', { surname: undefined }],
       ['role', { role: 'admin' }],
       ['app_metadata', { app_metadata: { role: 'admin' } }]
@@ -171,6 +173,27 @@ t.test('the lists of operators and users', async (t) => {
     t.match(json()[0].created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
+  t.test('both lists have pages, whose links lead through all people once', async (t) => {
+    for (const path of ['/api/operators', '/api/users']) {
+      const all = await callAs(app, admin, 'GET', path)
+      const ids = all.json<{ id: string }[]>().map(({ id }) => id)
+      t.equal(all.headers['x-total-count'], String(ids.length))
+      const seen: string[] = []
+      let url: string | undefined = `${path}?limit=2`
+      while (url !== undefined) {
+        const page = await callAs(app, admin, 'GET', url)
+        t.equal(page.statusCode, 200, url)
+        if (seen.length === 0) t.equal(page.headers['x-total-count'], String(ids.length))
+        seen.push(...page.json<{ id: string }[]>().map(({ id }) => id))
+        url = /^<([^>]+)>; rel="next"$/.exec(String(page.headers.link))?.[1]
+      }
+      t.same(seen, ids)
+      for (const query of ['limit=0', 'limit=1001', 'limit=due', 'cursor=abc', 'pagina=2']) {
+        t.equal((await callAs(app, admin, 'GET', `${path}?${query}`)).statusCode, 400, query)
+      }
+    }
+  })
+
   t.test('with 70,000 users the lists are complete', async (t) => {
     await app.sql.begin(async (tx) => {
       // A busy machine takes long for so many.
@@ -221,8 +244,17 @@ t.test('profile pictures', async (t) => {
     const response = await set(piero, picture)
     t.equal(response.statusCode, 200)
     const url = `https://locanda.example/api/storage/avatars/${piero}.jpg`
-    t.same(response.json(),
+    const { signedUrl, expires_at, ...answer } = response.json<Record<string, string>>()
+    t.same(answer,
       { success: true, message: 'Immagine del profilo salvata', path: `avatars/${piero}.jpg`, url, status: 200 })
+    t.match(expires_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
+    const operators = await app.inject({ url: '/api/operators', headers: { authorization: `Bearer ${admin}` } })
+    const links = operators.json<{ id: string, foto_url?: string }[]>()
+    t.same(links.filter(({ foto_url }) => foto_url !== undefined).map(({ id }) => id), [piero])
+    for (const link of [signedUrl!, links.find(({ id }) => id === piero)!.foto_url!]) {
+      const shown = await app.inject(link.replace('https://locanda.example', ''))
+      t.match(shown, { statusCode: 200, headers: { 'content-type': 'image/jpeg', 'content-disposition': /^inline/ } })
+    }
     const object = await app.files.find(app.db, 'avatars', `${piero}.jpg`)
     const bytes = Buffer.concat(await (await app.files.read(object!)).toArray() as Buffer[])
     t.match(await sharp(bytes).metadata(), { format: 'jpeg', width: 512, height: 256 })
