@@ -14,8 +14,8 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1700, files: 20 },
-  { folders: ['src'], lines: 54_860, files: 599 },
-  { folders: ['test'], lines: 62_950, files: 397 }
+  { folders: ['src'], lines: 55_130, files: 600 },
+  { folders: ['test'], lines: 63_450, files: 401 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
