@@ -157,8 +157,8 @@ t.test('values are checked by type, and days must exist in the calendar', async 
   const wrong = {
     sesso: ['Q', 1],
     data_nascita: ['2026-02-30', '1985-4-12', 19850412],
-    cittadinanza: [100000100, 'x'.repeat(21)],
-    provincia_nascita: ['ROM'],
+    cittadinanza: [100000100, 'x'.repeat(101)],
+    provincia_nascita: ['x'.repeat(101)],
     tipo_documento: ['a\tb']
   }
   for (const [name, values] of Object.entries(wrong)) {

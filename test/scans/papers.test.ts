@@ -36,7 +36,7 @@ interface Paper {
 }
 
 const SINGLE = /un nome solo.*«[A-Z]+» anche qui/
-const FIRST = /solo l'anno.*primo gennaio/
+const FIRST = /solo l’anno.*primo gennaio/
 
 const PAPERS: readonly Paper[] = [
   {

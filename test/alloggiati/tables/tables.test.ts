@@ -209,7 +209,7 @@ t.test('a file that is not the expected table is refused with the reason', async
     ['Luoghi', Luoghi.slice(Luoghi.indexOf('\n') + 1), /intestazione/],
     ['Luoghi', Luoghi.slice(0, 100_000), /solo \d+ righe/],
     ['Luoghi', withoutStates, /solo 0 stati/],
-    ['Luoghi', Luoghi.replace('\n100000100;', '\n100009100;'), /manca l'Italia/],
+    ['Luoghi', Luoghi.replace('\n100000100;', '\n100009100;'), /manca l’Italia/],
     ['Luoghi', Luoghi.replace('412058091;ROMA;RM;', '412058091;ROMA;RM'), /3 campi/],
     ['Luoghi', Luoghi.replace('412058091;', '41205809;'), /riga \d+: codice non valido$/],
     ['Luoghi', Luoghi.replace('412058091;ROMA;', '412058091;;'), /descrizione vuota/],
