@@ -8,14 +8,14 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 8600, files: 95 },
   { folders: ['src/identity'], lines: 12_850, files: 124 },
-  { folders: ['src/alloggiati'], lines: 13_380, files: 106 },
+  { folders: ['src/alloggiati'], lines: 13_440, files: 106 },
   { folders: ['src/backup', 'src/events'], lines: 2800, files: 25 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1700, files: 20 },
-  { folders: ['src'], lines: 55_130, files: 600 },
-  { folders: ['test'], lines: 63_450, files: 401 }
+  { folders: ['src'], lines: 55_130, files: 602 },
+  { folders: ['test'], lines: 63_520, files: 401 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
