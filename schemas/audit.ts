@@ -37,6 +37,8 @@ export const AUDIT_ACTIONS = {
   dati_cancellati: 'Dati di una prenotazione cancellati',
   immagini_scadute: 'Immagini di documenti eliminate alla scadenza',
   documento_caricato: 'Immagine di un documento caricata',
+  documento_letto: 'Immagine di un documento letta',
+  documento_collegato: 'Link all’immagine di un documento creato',
   scansione_salvata: 'Scansione di un documento salvata',
   scansione_eliminata: 'Scansione di un documento eliminata',
   scansioni_scadute: 'Scansioni di documenti eliminate alla scadenza',

@@ -78,8 +78,8 @@ export const Uploaded = Closed({ Id: Type.String(), Key: Type.String() }, {
 
 const expiresIn = Type.Integer({
   minimum: 1,
-  description: 'Per quanti secondi il link vale: al massimo un’ora nei bucket del prodotto tranne public, 7 giorni ' +
-    'altrove',
+  description: 'Per quanti secondi il link vale: al massimo un minuto in documents, un’ora negli altri bucket del ' +
+    'prodotto tranne public, 7 giorni altrove',
   examples: [60]
 })
 

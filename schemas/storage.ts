@@ -5,6 +5,9 @@
 export const BUCKETS = ['documents', 'avatars', 'letters', 'reports', 'public'] as const
 export type Bucket = typeof BUCKETS[number]
 
+/** The bucket of the images of guests' documents, also scanned ones. Their names contain only ids. */
+export const DOCUMENTS = 'documents' satisfies Bucket
+
 /** Description of a stored file's name. */
 export const FILE_NAME = 'Il nome del file nel bucket, con le sue cartelle, separate da `/`'
 

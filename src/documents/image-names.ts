@@ -1,12 +1,11 @@
 import type { DocumentParams } from '#schemas/document.ts'
-import type { Bucket } from '#schemas/storage.ts'
 
 /*
  * The stored object's row is the only record of an image, and its name identifies the guest. Pictures of scans, whose
  * names begin with a word, are in the same bucket.
  */
 
-export const DOCUMENTS: Bucket = 'documents'
+export { DOCUMENTS } from '#schemas/storage.ts'
 
 /** The name prefix of all images of a booking. */
 export function ofBooking (booking: number): string {

@@ -48,6 +48,9 @@ export interface Principal {
   goodUntil?: number
 }
 
+/** The part of a caller that identifies the credential. It contains no secret. */
+export type Credential = Pick<Principal, 'id' | 'kind' | 'userId' | 'sessionId' | 'keyId'>
+
 /** The reason why a credential was rejected, as an error code of Supabase Auth. */
 export type Refusal =
   'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
@@ -62,6 +65,8 @@ export interface Authenticator {
   key (text: string): Promise<Principal | undefined>
   /** Asks the provider whether the caller is an administrator now, with a credential for administration. */
   isAdmin (principal: Principal, request: FastifyRequest): Promise<boolean>
+  /** Whether the credential of an earlier request is still valid: its session or key, and its person. */
+  isStillValid (credential: Credential): Promise<boolean>
 }
 
 declare module 'fastify' {

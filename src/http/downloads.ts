@@ -7,6 +7,8 @@ import { isKnown } from '#src/lib/etag.ts'
 import { readRange, type ByteRange } from '#src/lib/ranges.ts'
 import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
+import { DOCUMENTS } from '#schemas/storage.ts'
+import { authorOf } from '#src/services/audit/log.ts'
 import { STALLED_AFTER_MS, type StreamOptions } from './streams.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
 
@@ -38,14 +40,17 @@ interface SendOptions {
   isSigned?: boolean
   /** The file is public. Caches may keep it as this value says. */
   cacheControl?: string | undefined
+  /** Whom the audit log names when the request has no credentials: the issuer of the link. */
+  reader?: string | undefined
 }
 
 declare module 'fastify' {
   interface FastifyReply {
     /**
      * Sends a stored file, the requested range, or a 304. Its ETag is the object's id, which changes with the content.
-     * Clients that stop reading are disconnected.
-     * @throws IntervalloNonValido (416), ServizioOccupato (503), FileIlleggibile (500)
+     * Clients that stop reading are disconnected. Before an image of a guest's document is sent, the audit log records
+     * it.
+     * @throws IntervalloNonValido (416), ServizioOccupato (503), RegistroNonDisponibile (503), FileIlleggibile (500)
      */
     sendObject (object: StoredFile, options?: SendOptions): Promise<FastifyReply>
   }
@@ -55,6 +60,17 @@ declare module 'fastify' {
 export default fp<StreamOptions>(async function downloads (app, { stalledReaderMs = STALLED_AFTER_MS }) {
   const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
   const acquireSignedSlot = limitConcurrencyByCaller(CONCURRENCY)
+
+  async function recordReading (request: FastifyRequest, { id, bucket, name }: StoredFile, reader: string | undefined) {
+    const author = authorOf(request)
+    await app.audit.append(app.db, {
+      ...author,
+      actor: reader ?? author.actor,
+      action: 'documento_letto',
+      object: `file:${id}`,
+      details: { file: `${bucket}/${name}`, ...reader !== undefined && { link: true } }
+    })
+  }
 
   app.decorateReply('sendObject', async function sendObject (object, options = {}) {
     const { request, raw } = this
@@ -83,10 +99,11 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
     async function open (request: FastifyRequest, object: StoredFile, range: ByteRange | undefined) {
       // A range of a few bytes also keeps a file open.
       finished(raw, (options.isSigned ? acquireSignedSlot : acquireSlot)(request))
+      if (object.bucket === DOCUMENTS) await recordReading(request, object, options.reader)
       return await app.files.read(object, range)
     }
   })
-}, { name: 'downloads', dependencies: ['files'] })
+}, { name: 'downloads', dependencies: ['files', 'audit'] })
 
 function isUnchanged ({ headers }: FastifyRequest, tag: string, { updated_at: changed }: StoredFile): boolean {
   if (headers['if-none-match'] !== undefined) return isKnown(headers['if-none-match'], tag)

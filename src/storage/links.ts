@@ -1,12 +1,16 @@
 import { createSigner, createVerifier } from 'fast-jwt'
 import type { Keys } from '#src/lib/secrets.ts'
+import type { Credential } from '#src/http/auth.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
 
 /** Together with a separate key, this keeps tokens of the identity provider from working here. */
 const AUDIENCE = 'locanda/storage'
 
-/** A link that reads one version of a file. It is void once the file is replaced or deleted. */
-interface DownloadClaims { scope: 'download', url: string, object: string }
+/**
+ * A link that reads one version of a file. It is void once the file is replaced or deleted. A link to a guest's
+ * document is also void once the credential of its issuer is.
+ */
+interface DownloadClaims { scope: 'download', url: string, object: string, issuer?: Credential }
 
 /** A link that writes one file on behalf of the person who requested it. */
 interface UploadClaims { scope: 'upload', url: string, owner: string, upsert: boolean }
@@ -18,7 +22,7 @@ export type LinkFault = 'invalid' | 'expired' | 'other'
 
 type Named = Pick<StoredFile, 'bucket' | 'name'>
 
-interface SignedLink { token: string, expiresAt: Date }
+export interface SignedLink { token: string, expiresAt: Date }
 
 interface UploadLink { owner: string, upsert: boolean }
 
@@ -55,12 +59,16 @@ export function createLinks (keys: Keys) {
   }
 
   return {
-    signDownload: (file: Named & Pick<StoredFile, 'id'>, seconds: number, now = Date.now()): SignedLink =>
-      seal({ scope: 'download', url: urlOf(file), object: file.id }, seconds, now),
+    /** @param issuer required for a link to a guest's document */
+    signDownload (
+      { issuer, ...file }: Named & Pick<StoredFile, 'id'> & { issuer?: Credential }, seconds: number, now = Date.now()
+    ): SignedLink {
+      return seal({ scope: 'download', url: urlOf(file), object: file.id, ...issuer && { issuer } }, seconds, now)
+    },
     signUpload: (file: Named, link: UploadLink, seconds: number, now = Date.now()): SignedLink =>
       seal({ scope: 'upload', url: urlOf(file), ...link }, seconds, now),
-    /** The id of the object that the link reads. */
-    readDownload (token: string, file: Named, now = Date.now()): { object: string } | LinkFault {
+    /** The id of the object that the link reads, and who issued the link. */
+    readDownload (token: string, file: Named, now = Date.now()): Pick<DownloadClaims, 'object' | 'issuer'> | LinkFault {
       const claims = open(token, 'download', urlOf(file), now)
       return typeof claims === 'string' || claims.scope === 'download' ? claims : 'other'
     },

@@ -7,8 +7,9 @@ import { FileContent, FilePart } from '#schemas/storage-protocol.ts'
 import { DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import type { StoredFile } from '#src/services/files/file-service.ts'
-import { createLinks } from './links.ts'
+import type { FileLink, StoredFile } from '#src/services/files/file-service.ts'
+import { issueLinks } from './issued-links.ts'
+import { createLinks, type SignedLink } from './links.ts'
 import { route, createNamedFiles } from './named-files.ts'
 import { StorageError } from './protocol/errors.ts'
 import protocol from './protocol/routes.ts'
@@ -32,19 +33,22 @@ const fileRoute = route({ access: 'auth' }, 'getStoredFile', 'Un file dell’arc
 const storage: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const links = createLinks(keys)
   const namedFiles = createNamedFiles(app)
-  app.provideFileLinks((file, seconds) => {
-    const { token, expiresAt } = links.signDownload(file, seconds)
-    const path = encodeURI(`/storage/v1/object/sign/${file.bucket}/${file.name}`)
-    return { signedUrl: `${config.PUBLIC_URL}${path}?token=${token}`, expires_at: expiresAt.toISOString() }
-  })
+  app.provideFileLinks((file, seconds) => present(file, links.signDownload(file, seconds)))
   await app.register(protocol, { links, namedFiles, prefix: '/storage/v1' })
 
   app.get('/api/storage/signed-url', linkRoute, async (request) => {
-    return app.linkFile(await find(request, request.query.bucket, request.query.file), LINK_SECONDS)
+    const file = await find(request, request.query.bucket, request.query.file)
+    const [link] = await issueLinks(request, links, [file], LINK_SECONDS)
+    return present(file, link!)
   })
 
   app.get('/api/storage/:bucket/*', fileRoute, async (request, reply) =>
     await reply.sendObject(await find(request, request.params.bucket, request.params['*'])))
+
+  function present ({ bucket, name }: StoredFile, { token, expiresAt }: SignedLink): FileLink {
+    const path = encodeURI(`/storage/v1/object/sign/${bucket}/${name}`)
+    return { signedUrl: `${config.PUBLIC_URL}${path}?token=${token}`, expires_at: expiresAt.toISOString() }
+  }
 
   async function find (request: FastifyRequest, bucket: string, name: string): Promise<StoredFile> {
     try {

@@ -116,6 +116,8 @@ function embeddedAuthenticator (
       const { kind, admin } = principal
       if (kind !== 'user') return admin
       return permits(principal, 'amministrazione') && await statuses.isAdmin(principal)
-    }
+    },
+
+    isStillValid: async (credential) => credential.kind !== 'user' || await statuses.isStillValid(credential)
   }
 }

@@ -1,7 +1,7 @@
 import { and, eq, exists, sql } from 'drizzle-orm'
 import { api_keys, factors, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
-import type { Principal, Refusal } from '#src/http/auth.ts'
+import type { Credential, Refusal } from '#src/http/auth.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
 import type { Database } from '#src/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
@@ -54,12 +54,15 @@ export class EmbeddedStatusCache {
   }
 
   /** Whether the person behind a session or key is an administrator, according to the database now. */
-  async isAdmin ({ userId, sessionId, keyId }: Pick<Principal, 'userId' | 'sessionId' | 'keyId'>): Promise<boolean> {
-    const status = sessionId !== undefined
-      ? await this.#readSession(sessionId)
-      : keyId !== undefined ? await this.#readKey(keyId) : undefined
-    if (typeof status !== 'object' || status.lacks !== undefined) return false
-    return status.userId === userId && status.admin
+  async isAdmin (credential: Credential): Promise<boolean> {
+    const status = await this.#readCredential(credential)
+    return status !== undefined && status.lacks === undefined && status.admin
+  }
+
+  /** Whether a session or key gives access to guests' data, according to the database now. */
+  async isStillValid (credential: Credential): Promise<boolean> {
+    const status = await this.#readCredential(credential)
+    return status !== undefined && !status.pending
   }
 
   onUserChange (id: string): void {
@@ -76,6 +79,13 @@ export class EmbeddedStatusCache {
 
   clear (): void {
     for (const cache of [this.#sessions, this.#keys]) cache.drop(() => true)
+  }
+
+  async #readCredential ({ userId, sessionId, keyId }: Credential): Promise<SessionStatus | undefined> {
+    const status = sessionId !== undefined
+      ? await this.#readSession(sessionId)
+      : keyId !== undefined ? await this.#readKey(keyId) : undefined
+    return typeof status === 'object' && status.userId === userId ? status : undefined
   }
 
   async #readSession (id: string): Promise<SessionStatus | Refusal> {

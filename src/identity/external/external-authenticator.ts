@@ -2,7 +2,9 @@ import type { JWT } from '@fastify/jwt'
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { AuthenticationMethod } from '#drizzle/tables/identity.ts'
 import { secretComparer } from '#src/lib/secrets.ts'
-import { permits, type Authenticator, type Identified, type Principal, type Refusal } from '#src/http/auth.ts'
+import {
+  permits, type Authenticator, type Credential, type Identified, type Principal, type Refusal
+} from '#src/http/auth.ts'
 import {
   bearerAuthenticator, headerOf, readMachineToken, readPersonToken, SERVICE, type SignatureCheck, type VerifiedToken
 } from '../tokens/bearer.ts'
@@ -62,7 +64,8 @@ export function externalAuthenticator (app: FastifyInstance, parts: Parts): Auth
     }),
 
     key: keyAuthenticator(app, apiKeys, async (id) => await keys?.status(id)),
-    isAdmin: (principal, request) => isAdminNow(parts, principal, request)
+    isAdmin: (principal, request) => isAdminNow(parts, principal, request),
+    isStillValid: (credential) => isStillValid(parts, credential)
   }
 }
 
@@ -121,6 +124,17 @@ async function isAdminNow (
   if (user === undefined || !isAdmin(user.app_metadata)) return false
   // The key's status uses what the provider just returned about the person.
   return keyId === undefined || mayAdministerNow(await keys?.status(keyId))
+}
+
+async function isStillValid (
+  { seen, users, keys }: Parts, { kind, userId, sessionId, keyId }: Credential
+): Promise<boolean> {
+  if (kind !== 'user') return true
+  if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
+  // Without the service key the provider cannot be asked about a person.
+  const user = users === undefined ? undefined : await users.now(userId!)
+  if (users !== undefined && (user === undefined || !isStaff(user.app_metadata))) return false
+  return keyId === undefined || await keys?.status(keyId) !== undefined
 }
 
 function mayAdministerNow (key: KeyStatus | undefined): boolean {

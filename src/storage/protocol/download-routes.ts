@@ -2,8 +2,8 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DownloadQuery, FileContent, FileParams, FilePart, LinkQuery, ObjectInfo } from '#schemas/storage-protocol.ts'
+import { followLink } from '../issued-links.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
-import { checkLink, StorageError } from './errors.ts'
 import { presentInfo } from './present-files.ts'
 
 const content = { 200: FileContent, 206: FilePart, 304: Type.Null() }
@@ -48,11 +48,8 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
 
   app.get('/object/sign/:bucket/*', linkRoute, async (request, reply) => {
     const { params: { bucket, '*': name }, query: { token, download } } = request
-    const { object } = checkLink(links.readDownload(token, { bucket, name }))
-    const file = await namedFiles.named(bucket, name)
-    // The link was for an earlier file of this name.
-    if (file.id !== object) throw new StorageError('NoSuchKey')
-    return await reply.sendObject(file, { download, isLinked: true, isSigned: true })
+    const { file, issuer } = await followLink(app, { links, namedFiles }, { bucket, name }, token)
+    return await reply.sendObject(file, { download, isLinked: true, isSigned: true, reader: issuer?.id })
   })
 
   app.get('/object/info/:bucket/*', infoRoute, infoOfVisible)

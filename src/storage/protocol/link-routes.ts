@@ -1,4 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import type { FastifyRequest } from 'fastify'
 import { BucketParams } from '#schemas/storage-bucket.ts'
 import {
   FileParams, NoFields, SignBody, Signed, SignedMany, SignedUpload, SignManyBody
@@ -6,11 +7,12 @@ import {
 import type { StoredFile } from '#src/services/files/file-service.ts'
 import { isOfTheProduct } from '../buckets.ts'
 import { isFileName } from '../file-names.ts'
+import { issueLinks } from '../issued-links.ts'
 import { findVisible, isTaken } from '../object-rows.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 
-/** Maximum lifetime of a link in seconds, for personal files and for others. */
+/** Maximum lifetime of a link in seconds, for personal files and for others. Links to guests' documents are shorter. */
 const LONGEST = { personal: 3600, other: 7 * 86_400 }
 /** Seconds within which an upload with a link must begin. */
 const UPLOAD_SECONDS = 60
@@ -35,18 +37,20 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
 
   app.post('/object/sign/:bucket/*', signRoute, async (request) => {
     const { params: { bucket, '*': name }, body: { expiresIn } } = request
-    return { signedURL: linkTo(await namedFiles.visible(request, bucket, name), expiresIn) }
+    const [signedURL] = await linksTo(request, [await namedFiles.visible(request, bucket, name)], expiresIn)
+    return { signedURL: signedURL! }
   })
 
   app.post('/object/sign/:bucket', signManyRoute, async (request) => {
     const { params: { bucket }, body: { expiresIn, paths } } = request
     const view = await namedFiles.view(request, bucket)
     const found = await findVisible(db, view, paths.filter(isFileName))
-    const byName = new Map(found.map((file) => [file.name, file]))
+    const signed = await linksTo(request, found, expiresIn)
+    const byName = new Map(found.map(({ name }, at) => [name, signed[at]!]))
     return paths.map((path) => {
-      const file = byName.get(path)
-      return file
-        ? { path, error: null, signedURL: linkTo(file, expiresIn) }
+      const signedURL = byName.get(path)
+      return signedURL !== undefined
+        ? { path, error: null, signedURL }
         : { path, error: 'Either the object does not exist or you do not have access to it', signedURL: null }
     })
   })
@@ -62,11 +66,12 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
     return { url: `/object/upload/sign/${bucket}/${name}?token=${token}`, token }
   })
 
-  function linkTo (file: StoredFile, seconds: number): string {
-    const isPersonal = isOfTheProduct(file.bucket) && !namedFiles.isWritable(file.bucket)
+  /** Links to files of one bucket. */
+  async function linksTo (request: FastifyRequest, files: readonly StoredFile[], seconds: number): Promise<string[]> {
+    const isPersonal = files.some(({ bucket }) => isOfTheProduct(bucket) && !namedFiles.isWritable(bucket))
     const longest = isPersonal ? LONGEST.personal : LONGEST.other
-    const { token } = links.signDownload(file, Math.min(seconds, longest))
-    return `/object/sign/${file.bucket}/${file.name}?token=${token}`
+    const signed = await issueLinks(request, links, files, Math.min(seconds, longest))
+    return files.map(({ bucket, name }, at) => `/object/sign/${bucket}/${name}?token=${signed[at]!.token}`)
   }
 }
 export default linkRoutes
