@@ -188,5 +188,5 @@ async function registerAreas (app: FastifyInstance, { config, keys, clock, times
   await app.register(sqlConsole, { config, keys })
   await app.register(events, { config, keys, times })
   await app.register(administration, { config, keys })
-  await app.register(backup, { config, clock })
+  await app.register(backup, { config, clock, keys })
 }

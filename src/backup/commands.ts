@@ -11,15 +11,14 @@ import { connect, type Database } from '#src/database/connect.ts'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 import { EmbeddedError } from '#src/database/embedded/embedded-error.ts'
 import { isDiskFull, startProblem } from '#src/database/problems.ts'
-import { auditLog } from '#src/services/audit/log.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
 import { chooseBackend, filesFolder } from '#src/services/files/backends/choose-backend.ts'
 import { s3Settings } from '#src/services/files/backends/s3-backend.ts'
 import { createBackup, type Made } from './create.ts'
 import { BrokenOff, OperationError } from './errors.ts'
-import { requireFitting, restoreBackup } from './restore.ts'
+import { requireFitting, restoreBackup, type Restored } from './restore.ts'
 import { PATIENT } from './saved-tables.ts'
-import { readBackup, type Pace, type Summary } from './sealed-tar.ts'
+import { readBackup, type Pace } from './sealed-tar.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
 
@@ -113,21 +112,19 @@ export function backUp (environ: Environ, path: string, passphrase: string, onIn
 }
 
 /**
- * Restores a backup into the empty installation of this environment, and records it in the audit log. It verifies the
- * whole backup first, so a backup that is refused creates no database.
+ * Restores a backup into the empty installation of this environment. It verifies the whole backup first, so a backup
+ * that is refused creates no database.
  * @throws OperationError; BrokenOff after an interruption, when rows are rolled back and files removed
  */
 export async function restore (
   environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt
-): Promise<Summary> {
+): Promise<Restored> {
   const { manifest } = await readBackup(path, passphrase)
   requireFitting(manifest, createKeys(readEnvironment(environ).MASTER_KEY))
-  return await onInstallation(environ, true, async ({ config, sql, db, backend }) => {
+  return await onInstallation(environ, true, async ({ config, keys, sql, backend }) => {
     if (!s3Settings(config)) await mkdir(filesFolder(config), { recursive: true, mode: 0o700 })
-    const summary = await interruptible('Ripristino interrotto', sql, onInterrupt, (pace) =>
-      restoreBackup({ sql, backend }, path, passphrase, pace))
-    await auditLog({ error: () => {} }).append(db, { actor: 'sistema', action: 'ripristino' })
-    return summary
+    return await interruptible('Ripristino interrotto', sql, onInterrupt, (pace) =>
+      restoreBackup({ sql, backend, keys }, path, passphrase, pace))
   })
 }
 

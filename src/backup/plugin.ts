@@ -2,19 +2,23 @@ import { once } from 'node:events'
 import { Worker } from 'node:worker_threads'
 import type { FastifyPluginAsync } from 'fastify'
 import type { Config } from '#src/config/config.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { isDiskFull, postgresError } from '#src/database/problems.ts'
 import { noteBackup, type Made } from './create.ts'
 import { backupPath, lastBackup, OLD_MS, rotate } from './backup-retention.ts'
+import { writeErasures } from './erasures-file.ts'
+import { repeatErasures } from './restored-erasures.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** The nightly backup job, when `BACKUP_DIR` is set. */
-const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app, options) => {
-  const { config, clock } = options
+/** The nightly backup job, when `BACKUP_DIR` is set, and the erasures that a restore has listed. */
+const backup: FastifyPluginAsync<{ config: Config, clock: Clock, keys: Keys }> = async (app, options) => {
+  const { config, clock, keys } = options
+  await repeatErasures(app, keys)
   const { BACKUP_DIR: folder, BACKUP_PASSPHRASE: passphrase } = config
   if (folder === undefined || passphrase === undefined) return
-  const { sql, databaseUrl } = app
+  const { sql, db, databaseUrl } = app
 
   app.addJob({
     name: 'backup',
@@ -38,6 +42,12 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock }> = async (app,
     if (foreign.length > 0) app.log.warn({ foreign }, 'unknown tables and columns are not in the backup')
     await rotate(folder!, today)
   }
+  app.addJob({
+    name: 'erasures-file',
+    description: 'Annota in BACKUP_DIR che cosa un ripristino deve cancellare e bloccare di nuovo: soltanto id',
+    cron: '*/5 * * * *',
+    run: () => writeErasures({ sql, db, keys }, folder)
+  })
   app.addJob({
     name: 'backup-age',
     description: 'Avvisa se l’ultimo salvataggio ha più di due giorni',

@@ -7,7 +7,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { lastMigration } from '#src/database/journal.ts'
 import { carryOut, knownMigrations } from '#src/database/migrate.ts'
-import type { Backend } from '#src/services/files/backends/backend.ts'
+import { settleRestore, type Aftermath } from './aftermath.ts'
 import { masterKeyMark, type Source } from './create.ts'
 import { OperationError } from './errors.ts'
 import { copyTarget, putRulesAside, readTables, SPELLING } from './saved-tables.ts'
@@ -23,6 +23,9 @@ const USED_DATABASE = 'il database non è vuoto: usare un database nuovo (per qu
 const USED_PLACE = 'l’archivio dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: usarne uno ' +
   'vuoto, senza resti di un altro ripristino'
 
+/** A completed restore. */
+export interface Restored { summary: Summary, aftermath: Aftermath }
+
 /** @throws OperationError when this version or this master key cannot restore the backup */
 export function requireFitting ({ migration, version, masterKey }: Manifest, keys: Pick<Keys, 'fingerprint'>): void {
   if (!knownMigrations().some(({ folderMillis }) => folderMillis === migration)) {
@@ -35,20 +38,21 @@ export function requireFitting ({ migration, version, masterKey }: Manifest, key
 }
 
 /**
- * Restores a backup into an empty database and an empty file store. All rows are in one transaction, which commits last
- * and suspends sending to the police, because submissions sent after the backup are unknown.
+ * Restores a backup into an empty database and an empty file store. All rows are in one transaction, which commits
+ * last. It suspends sending to the police, because submissions sent after the backup are unknown. It ends all sessions
+ * and keys, and records the restore in the audit log.
  * @throws OperationError; then no row and no file is left
  */
 export async function restoreBackup (
-  { sql, backend }: Omit<Source, 'keys'>, path: string, passphrase: string, pace?: Pace
-): Promise<Summary> {
+  { sql, backend, keys }: Source, path: string, passphrase: string, pace?: Pace
+): Promise<Restored> {
   // A server that starts meanwhile waits for this lock.
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
   if ((await readTables(sql)).length > 0 || await lastMigration(sql)) throw new OperationError(USED_DATABASE)
   if (!(await backend.list()[Symbol.asyncIterator]().next()).done) throw new OperationError(USED_PLACE)
-  let loading: Promise<Summary> | undefined
-  const summary = await sql.begin((tx) => {
-    loading = load(tx, sql, backend, (reader) => readBackup(path, passphrase, { reader, pace }))
+  let loading: Promise<Restored> | undefined
+  const restored = await sql.begin((tx) => {
+    loading = load(tx, { sql, backend, keys }, path, (reader) => readBackup(path, passphrase, { reader, pace }))
     return loading
   }).catch(async (err: unknown) => {
     // If the connection is lost during the commit, the rows may exist. Then their files must stay.
@@ -57,15 +61,15 @@ export async function restoreBackup (
     throw err
   })
   // Deletes files that the backup padded with zeros, so that they are reported as missing.
-  for (const id of summary.missing) await backend.delete(id).catch(() => {})
+  for (const id of restored.summary.missing) await backend.delete(id).catch(() => {})
   await sql`analyze`.catch(() => {})
-  return summary
+  return restored
 }
 
 async function load (
-  tx: postgres.TransactionSql, { options }: postgres.Sql, backend: Backend,
+  tx: postgres.TransactionSql, { sql: { options }, backend, keys }: Source, path: string,
   read: (reader: Reader) => ReturnType<typeof readBackup>
-): Promise<Summary> {
+): Promise<Restored> {
   const known = knownMigrations()
   let columns: Manifest['columns'] = {}
   let putRulesBack = async () => {}
@@ -91,7 +95,7 @@ async function load (
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
   // Drizzle needs `options`, which only the pool has, not the transaction.
-  await suspendFor(drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql),
-    SUSPENDED.replace('%', manifest.created.slice(0, 10)))
-  return summary
+  const db = drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql)
+  await suspendFor(db, SUSPENDED.replace('%', manifest.created.slice(0, 10)))
+  return { summary, aftermath: await settleRestore(tx, db, { keys, path, created: manifest.created }) }
 }

@@ -7,6 +7,7 @@ export { default as bookingHooks, type BeforeDelete, type GuestsRemoved } from '
 export {
   default as personalDataReports, REPORT_DEFAULTS, jsonFile, storedFile, type ExportFile, type PersonalDataReport
 } from './personal-data-report.ts'
+export { eraseBookings } from './repository.ts'
 export { default as bookings } from './routes.ts'
 export {
   bookingExists, bookingsWithCodeOf, countByCountry, countDay, lockBooking, lockForShare, nightsOf,

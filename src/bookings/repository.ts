@@ -5,7 +5,7 @@ import type { Booking, BookingCreation, BookingUpdate } from '#schemas/booking.t
 import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { asJson } from '#src/database/columns.ts'
-import type { Author } from '#src/services/audit/log.ts'
+import type { AuditEntry, Author } from '#src/services/audit/log.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { bookingColumns, detailColumns } from './booking-columns.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
@@ -73,7 +73,7 @@ export function bookingRepository (
      * @throws what a `beforeDelete` hook throws
      * @throws RegistroNonDisponibile
      */
-    deleteMany (ids: readonly number[], author: Author): Promise<number[]> {
+    deleteMany (ids: readonly number[], author: Pick<AuditEntry, 'actor' | 'ip'>): Promise<number[]> {
       return db.transaction(async (tx) => {
         const found = await lock(tx, ids)
         if (found.length === 0) return found
@@ -101,6 +101,11 @@ export function bookingRepository (
       })
     }
   }
+}
+
+/** Deletes bookings for the server itself, as a request of a user does. */
+export async function eraseBookings (app: FastifyInstance, ids: readonly number[]): Promise<void> {
+  await bookingRepository(app).deleteMany(ids, { actor: 'sistema' })
 }
 
 /** The ids that exist, ascending. Rows are locked in that order, so that two deletions cannot deadlock. */

@@ -1,2 +1,3 @@
-/* Exports of scans for the app. */
+/* Exports of scans for other areas and the app. */
+export { eraseScans } from './scan-pictures.ts'
 export { default as scans } from './plugin.ts'

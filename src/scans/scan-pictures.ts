@@ -1,9 +1,11 @@
+import type { FastifyInstance } from 'fastify'
 import type { ImageExtension } from '#schemas/image.ts'
 import type { Bucket } from '#schemas/storage.ts'
+import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { EraseResponses } from '#src/http/idempotency/erased-responses.ts'
 import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
-import type { ScanRepository } from './repository.ts'
+import { scanRepository, type ScanRepository } from './repository.ts'
 
 /* Pictures of scans are stored beside those of the guests' documents. Their names contain the scan's id. */
 
@@ -37,4 +39,15 @@ export async function discardScans (
   await files.discard(tx, [...(await picturesOf(files, tx, ids)).values()])
   await eraseResponses(tx, { said: `"message":"${SAVED}","id":(\\d+)`, names: ids })
   return await repository.remove(tx, ids)
+}
+
+/** Deletes scans for the server itself. The audit log records it. */
+export async function eraseScans (app: FastifyInstance, keys: Keys, ids: readonly number[]): Promise<void> {
+  const { db, files, eraseResponses, audit } = app
+  for (const id of ids) {
+    await db.transaction(async (tx) => {
+      await discardScans({ files, eraseResponses, repository: scanRepository(keys) }, tx, [id])
+      await audit.append(tx, { actor: 'sistema', action: 'scansione_eliminata', object: `scansione:${id}` })
+    })
+  }
 }

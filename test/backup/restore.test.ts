@@ -359,7 +359,9 @@ t.test('restored files are removed when the transaction fails', async (t) => {
       written++
     }
   }
-  await t.rejects(restoreBackup({ sql, backend }, file, BACKUP_PASSPHRASE), { message: 'the place does not answer' })
+  const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
+  const restoring = restoreBackup({ sql, backend, keys }, file, BACKUP_PASSPHRASE)
+  await t.rejects(restoring, { message: 'the place does not answer' })
   t.equal(written, 1)
   t.same(await left(env), { tables: 0, files: 0 })
 })

@@ -1,4 +1,6 @@
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { inRome } from '#src/lib/time.ts'
+import type { Aftermath } from '#src/backup/index.ts'
 import type { Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
 import { newSecret, secretOf } from '../terminal.ts'
@@ -36,11 +38,33 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   const { env, onInterrupt = () => () => {} } = terminal
   const passphrase = await secretOf(terminal, VARIABLE, PASSPHRASE)
   const operations = await import('#src/backup/index.ts')
-  const summary = await asCliError(() => operations.restore(env, file, passphrase, onInterrupt))
+  const { summary, aftermath } = await asCliError(() => operations.restore(env, file, passphrase, onInterrupt))
   warnOfGaps(context, summary)
-  out.result(`Ripristinato: ${contentOf(summary)}`, figuresOf(summary))
+  out.result(`Ripristinato: ${contentOf(summary)}`, { ...figuresOf(summary), ...revocationsOf(aftermath) })
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli')
+  tellOfRevocations(context, aftermath)
   return EXIT.ok
+}
+
+/** Lists what the restore has ended and erased, and from when the operator must repeat the rest. */
+function tellOfRevocations ({ out }: Context, { sessions, keys, path, until, repeated }: Aftermath): void {
+  out.note(`Tutte le sessioni sono terminate (${sessions}) e tutte le chiavi API revocate (${keys.length})`)
+  for (const { id, name, user, email } of keys) out.note(`Chiave API revocata: ${id} «${name}» di ${email ?? user}`)
+  const from = inRome(new Date(until))
+  if (repeated === undefined) {
+    out.warn(`${path} manca o non è valido: ripetere a mano le cancellazioni e i blocchi di utenti dal ${from}`)
+    return
+  }
+  const { utenti, prenotazioni, scansioni, file, bloccati } = repeated
+  const erased = utenti.length + prenotazioni.length + scansioni.length + file.length
+  out.note(`Cancellazioni ripetute: ${erased} (quelle di dati degli ospiti all’avvio del server). ` +
+    `Utenti bloccati di nuovo: ${bloccati.length}. Ripetere a mano soltanto quelle dal ${from}`)
+}
+
+function revocationsOf ({ sessions, keys, path, until, repeated }: Aftermath) {
+  const chiavi_revocate = keys.map(({ id, name, user, email }) => ({ id, nome: name, utente: user, email }))
+  const ripetuti = repeated ?? null
+  return { sessioni_terminate: sessions, chiavi_revocate, file_cancellazioni: path, ripetere_dal: until, ripetuti }
 }
 
 function warnOfGaps ({ out }: Context, { missing, foreign }: Figures): void {

@@ -111,7 +111,7 @@ async function remove (
   if (visible.length === 0) return []
   const removed = await db.transaction(async (tx) => {
     const removed = await discardByName(tx, files, bucket, visible)
-    const details = { file: removed.map(({ id }) => id) }
+    const details = { file: removed.map(({ object_id }) => object_id) }
     if (removed.length > 0) {
       await audit.append(tx, { ...authorOf(request), action: 'file_eliminati', object: `bucket:${bucket}`, details })
     }

@@ -1,0 +1,58 @@
+import type postgres from 'postgres'
+import type { Executor } from '#src/database/connect.ts'
+import type { Keys } from '#src/lib/secrets.ts'
+import { banAgain, deleteAgain, endRestoredAccess, type RevokedKey } from '#src/identity/index.ts'
+import { auditLog } from '#src/services/audit/log.ts'
+import { readErasures, type ErasedIds } from './erasures-file.ts'
+
+/** What a restore did so that nothing comes back that was revoked or erased since the backup. */
+export interface Aftermath {
+  sessions: number
+  keys: RevokedKey[]
+  /** The file of erased ids, which may be missing. */
+  path: string
+  /** Up to this instant erasures and bans were repeated: that of the backup without the file. Later ones are lost. */
+  until: string
+  /** What was erased and banned again. Undefined when the file is missing or invalid. */
+  repeated?: ErasedIds & { bloccati: string[] }
+}
+
+/**
+ * Ends the access that a restore would revive, and repeats erasures and bans. Bookings, scans and files are listed in
+ * the audit log. The next server erases them before it answers requests (`restored-erasures.ts`).
+ * @param created the instant of the backup
+ */
+export async function settleRestore (
+  tx: postgres.TransactionSql, db: Executor, { keys, path: backup, created }:
+  { keys: Pick<Keys, 'fingerprint'>, path: string, created: string }
+): Promise<Aftermath> {
+  // The name of the file depends on the audit log, to which an entry is added below.
+  const { path, erasures } = await readErasures(tx, keys, backup)
+  const access = await endRestoredAccess(db)
+  const repeated = erasures && {
+    utenti: await deleteAgain(db, erasures.cancellati.utenti),
+    ...await presentIds(tx, erasures.cancellati),
+    bloccati: await banAgain(db, erasures.bloccati)
+  }
+  await auditLog({ error: () => {} }).append(db, {
+    actor: 'sistema',
+    action: 'ripristino',
+    details: { sessioni: access.sessions, chiavi: access.keys.map(({ id }) => id), ...repeated }
+  })
+  return { ...access, path, until: erasures?.fino_a ?? created, ...repeated && { repeated } }
+}
+
+/** The erased ids that the backup still has. Ids that it lacks may be used again. */
+async function presentIds (
+  tx: postgres.TransactionSql, { utenti, prenotazioni, scansioni, file }: ErasedIds
+): Promise<Omit<ErasedIds, 'utenti'>> {
+  const idsOf = (rows: readonly { id: string }[]) => rows.map(({ id }) => id)
+  const among = (ids: readonly string[]) => tx`in (select jsonb_array_elements_text(${JSON.stringify(ids)}::jsonb))`
+  return {
+    prenotazioni: idsOf(await tx`select id::text from prenotazioni where id::text ${among(prenotazioni)} order by 1`),
+    scansioni: idsOf(await tx`select id::text from scansioni where id::text ${among(scansioni)} order by 1`),
+    // With the pictures of deleted people, which are named after them.
+    file: idsOf(await tx`select id::text from objects where object_id::text ${among(file)}
+      or (bucket = 'avatars' and split_part(name, '.', 1) ${among(utenti)}) order by 1`)
+  }
+}

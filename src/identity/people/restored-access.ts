@@ -1,0 +1,72 @@
+import { and, eq, gt, inArray, isNull, sql } from 'drizzle-orm'
+import { api_keys, flow_states, one_time_tokens, seen_sessions, sessions, users } from '#drizzle/tables/identity.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { notDeleted } from './find-users.ts'
+
+/** A person's ban, without the person's data. */
+export interface Ban { id: string, until: string }
+
+/** A revoked API key. The e-mail address is null for a person of an external provider. */
+export interface RevokedKey { id: string, name: string, user: string, email: string | null }
+
+/** Rejections of sessions of an external provider, which issues tokens for a day at most. */
+const REFUSED_FOR = sql`now() + interval '25 hours'`
+
+/** The bans in force. */
+export async function bansInForce (db: Executor): Promise<Ban[]> {
+  const rows = await db.select({ id: users.id, until: users.banned_until }).from(users)
+    .where(and(notDeleted, gt(users.banned_until, sql`now()`))).orderBy(users.id)
+  return rows.map(({ id, until }) => ({ id, until: until!.toISOString() }))
+}
+
+/**
+ * Ends all access that a restored backup would revive: sessions, API keys, and links and codes in mails. They may have
+ * been revoked since the backup.
+ * @returns the number of sessions, and the keys that had not expired
+ */
+export async function endRestoredAccess (tx: Executor): Promise<{ sessions: number, keys: RevokedKey[] }> {
+  const ended = await tx.delete(sessions).returning({ id: sessions.id })
+  await tx.delete(one_time_tokens)
+  await tx.delete(flow_states)
+  const seen = await tx.update(seen_sessions).set({ revoked_at: sql`now()` }).where(isNull(seen_sessions.revoked_at))
+    .returning({ id: seen_sessions.id, user_id: seen_sessions.user_id })
+  // The provider is asked about sessions that this server has not seen before.
+  await tx.execute(sql`insert into ${seen_sessions} (id, user_id, expires_at, revoked_at)
+    select distinct user_id, user_id, ${REFUSED_FOR}, now() from ${seen_sessions}
+    on conflict (id) do update set expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`)
+  const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` }).where(isNull(api_keys.revoked_at))
+    .returning({ id: api_keys.id })
+  const { id, name, user_id: user, expires_at } = api_keys
+  const keys = revoked.length === 0
+    ? []
+    : await tx.select({ id, name, user, email: users.email }).from(api_keys).leftJoin(users, eq(users.id, user))
+      .where(and(inArray(id, revoked.map((key) => key.id)), gt(expires_at, sql`now()`))).orderBy(id)
+  return { sessions: ended.length + seen.filter((row) => row.id !== row.user_id).length, keys }
+}
+
+/** Bans people again, at least until the given times. Returns those who exist. */
+export async function banAgain (tx: Executor, bans: readonly Ban[]): Promise<string[]> {
+  const banned: string[] = []
+  for (const { id, until } of bans) {
+    const found = await tx.update(users)
+      .set({ banned_until: sql`greatest(${users.banned_until}, ${until}::timestamptz)` })
+      .where(and(eq(users.id, id), notDeleted)).returning({ id: users.id })
+    banned.push(...found.map((row) => row.id))
+  }
+  return banned
+}
+
+/** Deletes people again, also the last administrator. Returns those who existed. */
+export async function deleteAgain (tx: Executor, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const deleted = await tx.delete(users).where(and(inArray(users.id, [...ids]), notDeleted)).returning({ id: users.id })
+  return deleted.map(({ id }) => id)
+}
+
+/** The ids among these that belong to a person now. An administrator may have chosen a deleted person's id again. */
+export async function presentPeople (db: Executor, ids: readonly string[]): Promise<string[]> {
+  if (ids.length === 0) return []
+  const rows = await db.select({ id: users.id }).from(users)
+    .where(and(inArray(users.id, [...ids]), notDeleted))
+  return rows.map(({ id }) => id)
+}
