@@ -5,7 +5,7 @@ import { banAgain, deleteAgain, endRestoredAccess, type RevokedKey } from '#src/
 import { auditLog } from '#src/services/audit/log.ts'
 import { readErasures, type ErasedIds } from './erasures-file.ts'
 
-/** What a restore did so that nothing comes back that was revoked or erased since the backup. */
+/** The access that a restore ended, and the erasures and bans that it repeated. */
 export interface Aftermath {
   sessions: number
   keys: RevokedKey[]
@@ -13,7 +13,7 @@ export interface Aftermath {
   path: string
   /** Up to this instant erasures and bans were repeated: that of the backup without the file. Later ones are lost. */
   until: string
-  /** What was erased and banned again. Undefined when the file is missing or invalid. */
+  /** The ids that were erased and banned again. Undefined when the file is missing or invalid. */
   repeated?: ErasedIds & { bloccati: string[] }
 }
 

@@ -12,7 +12,7 @@ import { writeAtomically, writePartial } from './create.ts'
  * restore ids are used again, so the erasures of one history must not be repeated in another.
  */
 
-/** What a restore erases again. */
+/** The ids that a restore erases again. */
 export interface ErasedIds { utenti: string[], prenotazioni: string[], scansioni: string[], file: string[] }
 
 export interface Erasures {

@@ -6,7 +6,7 @@ import { eraseScans } from '#src/scans/index.ts'
 
 type Pending = Record<'prenotazioni' | 'scansioni' | 'file', string[]>
 
-/** What restores have listed for erasure and the database still has. */
+/** The ids that restores have listed for erasure and that the database still has. */
 async function pendingErasures (sql: postgres.Sql): Promise<Pending> {
   const rows = await sql<{ kind: keyof Pending, id: string }[]>`
     with ids as (

@@ -40,7 +40,7 @@ interface SendOptions {
   isSigned?: boolean
   /** The file is public. Caches may keep it as this value says. */
   cacheControl?: string | undefined
-  /** Whom the audit log names when the request has no credentials: the issuer of the link. */
+  /** The actor in the audit log when the request has no credentials: the issuer of the link. */
   reader?: string | undefined
 }
 

@@ -63,6 +63,7 @@ async function lost () {
   await change('DELETE', `/auth/v1/admin/users/${bruno.id}`)
   await change('POST', `/api/v1/prenotazioni/${erased.id}/cancellazione`)
   await change('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [deleted.id] })
+  await store(server, 'public', 'via.txt', 'nuovo contenuto')
   await change('DELETE', '/storage/v1/object/public', { prefixes: ['via.txt'] })
   // An id that the backup lacks, and that the next booking after a restore gets.
   const later = await create(server.call)

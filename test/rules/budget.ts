@@ -7,15 +7,15 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 8600, files: 95 },
-  { folders: ['src/identity'], lines: 12_850, files: 124 },
+  { folders: ['src/identity'], lines: 12_940, files: 125 },
   { folders: ['src/alloggiati'], lines: 13_440, files: 106 },
-  { folders: ['src/backup', 'src/events'], lines: 2800, files: 25 },
+  { folders: ['src/backup', 'src/events'], lines: 3010, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
-  { folders: ['src/cli'], lines: 1700, files: 20 },
-  { folders: ['src'], lines: 55_130, files: 602 },
-  { folders: ['test'], lines: 63_520, files: 401 }
+  { folders: ['src/cli'], lines: 1730, files: 20 },
+  { folders: ['src'], lines: 55_580, files: 607 },
+  { folders: ['test'], lines: 63_840, files: 402 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
