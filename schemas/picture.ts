@@ -30,8 +30,6 @@ export const PictureResponse = Closed(
     message: Type.String(),
     path: Type.String(),
     url: Type.String(),
-    signedUrl: Type.String({ description: 'Un link firmato allo stesso file, che vale senza credenziali' }),
-    expires_at: Type.String({ description: 'Quando scade signedUrl' }),
     status: Type.Integer()
   },
   {
@@ -40,8 +38,6 @@ export const PictureResponse = Closed(
       message: 'Immagine del profilo salvata',
       path: 'avatars/6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11.jpg',
       url: 'https://locanda.example/api/storage/avatars/6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11.jpg',
-      signedUrl: 'https://locanda.example/storage/v1/object/sign/avatars/6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11.jpg?token=…',
-      expires_at: '2026-11-21T10:30:00.000Z',
       status: 200
     }]
   }

@@ -130,7 +130,7 @@ export async function production (
   t: Test,
   police: { endpoint: string },
   environ: Record<string, string> = {},
-  options: Pick<BuildOptions, 'times'> = {}
+  options: Pick<BuildOptions, 'times' | 'clock'> = {}
 ): Promise<TestApp> {
   return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }

@@ -188,9 +188,12 @@ export async function bookingRows ({ key, app }: SharedServer, prove: Prove): Pr
   })
 
   await prove('G3', async (t) => {
-    for (const check_in of ['2026-02-30', '21/11/2026', '2026-11-21T00:00:00Z']) {
+    const proposta = '2026-11-21'
+    for (const [check_in, more] of [
+      ['2026-02-30', {}], ['21/11/2026', { proposta }], ['2026-11-21T00:00:00Z', { proposta }]
+    ] as const) {
       exactly(t, await key('POST', PATH, booking({ check_in })), 400,
-        anError(400, /./, { dettagli: [{ campo: 'check_in', messaggio: /./ }] }))
+        anError(400, /./, { dettagli: [{ campo: 'check_in', messaggio: /./, ...more }] }))
     }
     t.match(await create(), { check_in: '2026-11-21', created_at: INSTANT, updated_at: INSTANT })
   })

@@ -11,6 +11,7 @@ import { fileURLToPath } from 'node:url'
 import { Type } from '@sinclair/typebox'
 import t, { type Test } from 'tap'
 import { readConfig } from '#src/config/config.ts'
+import { until } from '#test/alloggiati/stand-in.ts'
 import { testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build, extraRoutes, temporaryFolder } from '#test/helper.ts'
@@ -288,8 +289,8 @@ t.test('behind nginx a slow body and a slow reader take up nothing of the server
     host: 'locanda.example', 'content-type': 'application/json', 'content-length': String(body.length)
   }) + body.slice(0, 20))
   const reader = (await open(target('GET', '/prova/molto', { host: 'locanda.example' }))).pause()
-  while (ended === 0) await sleep(20)
+  await until(() => ended > 0)
   t.same([begun, reader.bytesRead < MUCH, requests], [1, true, 1], 'the server is done before the client has read')
   slow.write(body.slice(20))
-  while (requests < 2) await sleep(20)
+  await until(() => requests > 1)
 })

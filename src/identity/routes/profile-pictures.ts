@@ -55,7 +55,7 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
     const written = await files.write(
       image.bytes, { bucket: PICTURES, name, contentType: image.contentType, owner: userId.toLowerCase() }, STORED_MAX
     )
-    const stored = await files.settle(written, () => directory.setPicture(
+    await files.settle(written, () => directory.setPicture(
       userId, url, authorOf(request), async (tx) => {
         const kept = await keepPicture(tx, files, userId, written)
         await request.noteDone(tx)
@@ -63,8 +63,7 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
       }
     ))
     const path = `${PICTURES}/${name}`
-    const link = app.linkFile(stored, LINK_SECONDS)
-    return { success: true, message: 'Immagine del profilo salvata', path, url, ...link, status: 200 }
+    return { success: true, message: 'Immagine del profilo salvata', path, url, status: 200 }
   })
 }
 export default pictures

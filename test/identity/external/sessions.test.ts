@@ -96,9 +96,10 @@ t.test('administrators of an external provider', async (t) => {
   })
 
   t.test('a person without a role at the provider is pending here, because its sign-up may be open', async (t) => {
-    await idp.admin('POST', '/admin/users', {
+    const { id } = await idp.admin('POST', '/admin/users', {
       email: 'sola@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true
-    })
+    }) as { id: string }
+    await idp.admin('PUT', `/admin/users/${id}`, { app_metadata: { role: null } })
     const { access_token: token } = await idp.signIn('sola@example.org', 'una-frase-lunga-e-mia')
     t.match((await first.app.inject({ url: SOMEWHERE, headers: bearer(token) })).json(),
       { codice: 'ACCOUNT_IN_ATTESA', status: 403 })

@@ -104,7 +104,9 @@ export async function checkGuards (t: Test): Promise<void> {
       }
       if (!caller.mayCall(reached)) failures.push(`${where}, let in to ${got.get('x-reached')}`)
       // Handlers that show administrators more rely on it.
-      if (got.get('x-admin') === 'true' && !caller.mayCall(ADMINISTRATION)) failures.push(`${where}, as an administrator`)
+      if (got.get('x-admin') === 'true' && !caller.mayCall(ADMINISTRATION)) {
+        failures.push(`${where}, as an administrator`)
+      }
     } else if (!REFUSED.has(status)) {
       failures.push(where)
     } else if (name === 'as it is' && status !== expected(route, caller)) {

@@ -303,7 +303,7 @@ t.test('invitations', async (t) => {
     t.match(data.user, {
       email: 'ada@ospiti.example', user_metadata: { name: 'Ada' }, invited_at: /^2/, email_confirmed_at: undefined
     })
-    t.same(data.user?.app_metadata, { provider: 'email', providers: ['email'] })
+    t.same(data.user?.app_metadata, { provider: 'email', providers: ['email'], role: 'operator' })
     const { target, fragment } = await follow((await letter()).link)
     t.equal(target.pathname, '/entra')
     t.equal(fragment.get('type'), 'invite')
@@ -326,7 +326,7 @@ t.test('invitations', async (t) => {
     await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo', options: { data: { name: 'Estranea' } } })
     const stranger = await letter()
     const { data } = await (await administrator()).auth.admin.inviteUserByEmail(email, { data: { name: 'Carla' } })
-    t.match(data.user, { app_metadata: { role: undefined }, user_metadata: { name: 'Carla' } })
+    t.match(data.user, { app_metadata: { role: 'operator' }, user_metadata: { name: 'Carla' } })
     t.equal((await follow(stranger.link)).fragment.get('error_code'), 'otp_expired')
     const { code } = await letter()
     t.ok((await client().auth.verifyOtp({ email, token: code, type: 'invite' })).data.session)
@@ -346,7 +346,7 @@ t.test('invitations', async (t) => {
     t.equal(await isLetIn(app, bearer(planted)), 403, 'the account is pending')
 
     const { data } = await (await administrator()).auth.admin.inviteUserByEmail(email)
-    t.match(data.user, { id, app_metadata: { role: undefined, provider: 'email', providers: ['email'] } })
+    t.match(data.user, { id, app_metadata: { role: 'operator', provider: 'email', providers: ['email'] } })
     t.same([await isLetIn(app, bearer(planted)), await isLetIn(app, { 'x-api-key': apiKey })], [401, 401])
     t.equal((await client().auth.refreshSession({ refresh_token })).error?.code, 'refresh_token_not_found')
     t.equal(await app.db.$count(flow_states), 0)
