@@ -5,11 +5,17 @@ import { IncomingMessage, ServerResponse, type IncomingHttpHeaders, type Outgoin
 import { Socket } from 'node:net'
 import { monitorEventLoopDelay } from 'node:perf_hooks'
 import type { FastifyInstance } from 'fastify'
+import { RESPONSE_HEADERS } from '#schemas/openapi/headers.ts'
 import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi, ServizioOccupato } from '#src/lib/errors.ts'
 
 /** Browsers cache a preflight response for at most two hours. */
 const PREFLIGHT_KEPT_S = 7200
+
+/** Response headers that front ends on other origins may read. No script may read `Set-Cookie`. */
+const EXPOSED = [
+  'RateLimit', 'RateLimit-Policy', ...Object.keys(RESPONSE_HEADERS).filter((name) => name !== 'Set-Cookie')
+]
 
 /**
  * Helmet's headers for a service without pages, computed once, because they are the same for every response. Helmet's
@@ -50,26 +56,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
     // The strict mode answers in plain text.
     strictPreflight: false,
     maxAge: PREFLIGHT_KEPT_S,
-    exposedHeaders: [
-      'ETag',
-      'Link',
-      'Location',
-      'Idempotency-Replayed',
-      'RateLimit',
-      'RateLimit-Policy',
-      'RateLimit-Limit',
-      'RateLimit-Remaining',
-      'RateLimit-Reset',
-      'Retry-After',
-      'WWW-Authenticate',
-      'X-Total-Count',
-      'X-Request-Id',
-      'X-Alloggiati-Mode',
-      'X-Alloggiati-Canale',
-      'X-Supabase-Api-Version',
-      'Content-Disposition',
-      'Content-Range'
-    ]
+    exposedHeaders: EXPOSED
   })
   refuseWhenBehind(app, config.OVERLOAD_AFTER_MS)
 }, { name: 'security' })
