@@ -79,12 +79,23 @@ const EventList = Closed({
   })
 }, { examples: [{ data: [EXAMPLE], cursor: EXAMPLE.cursor }] })
 
+const EventStream = {
+  type: 'string',
+  description: 'Server-sent events. Di ciascuno `id` è il `cursor`, `event` il `tipo`, `data` l’oggetto `Evento` in ' +
+    'JSON su una riga. Un `id` senza `event` e `data` dice soltanto fin dove si è letto, e un `EventSource` non lo ' +
+    `segnala. I nomi degli eventi: ${EVENT_TYPES.map((type) => `\`${type}\``).join(', ')}.`,
+  examples: [
+    'retry: 3000\nid: 6-1f5c9e02\n\n' +
+    `id: ${EXAMPLE.cursor}\nevent: ${EXAMPLE.tipo}\ndata: ${JSON.stringify(EXAMPLE)}\n\n`
+  ]
+}
+
 /** A page, or with `Accept: text/event-stream` a stream of events. */
 export const EventResponse = {
   description: 'Una pagina di eventi, o il flusso degli eventi',
   content: {
     'application/json': { schema: EventList },
-    'text/event-stream': { schema: { type: 'string' } }
+    'text/event-stream': { schema: EventStream }
   }
 }
 

@@ -298,11 +298,44 @@ t.test('every body and response, also of errors, has an example, and every examp
   /** Viewers combine the examples of parts. */
   function hasExample (schema: Schema & { examples?: unknown[], required?: string[] }): boolean {
     if (schema.examples?.length || schema.enum || schema.type === 'boolean') return true
+    // An error is its body and its codes.
+    if (schema.allOf) return hasExample(schema.allOf[0]!)
     if (schema.$ref) return hasExample(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
     const required = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name))
     return [...required.map(([, part]) => part), ...(schema.items ? [schema.items] : [])].every(hasExample)
   }
 })
+
+t.test('the schema of an error lists its codes, and no optional parameter has a value to prefill', async (t) => {
+  const { paths } = document
+  const codesOf = (answer: unknown) =>
+    (answer as Coding).content?.['application/json']?.schema.allOf?.[1]?.properties.codice.enum ?? []
+  const { responses: { 404: absent, 409: taken, '4XX': rest } } = paths['/api/v1/prenotazioni/{id}/invio']!.post!
+  t.strictSame(codesOf(absent), ['PRENOTAZIONE_NON_TROVATA', 'RICHIESTA_NON_VALIDA', 'RISORSA_NON_TROVATA'])
+  t.ok(['INVIO_IN_CORSO', 'IDEMPOTENCY_KEY_IN_CORSO'].every((code) => codesOf(taken).includes(code)))
+  t.ok(['METODO_NON_AMMESSO', 'TIPO_NON_SUPPORTATO'].every((code) => codesOf(rest).includes(code)))
+  t.notOk(codesOf(paths['/api/v1/prenotazioni/{id}']!.get!.responses['4XX']!).includes('IDEMPOTENCY_KEY_RIUSATA'))
+  for (const { name, responses, 'x-codici': own = {} } of operations) {
+    for (const [status, codes] of Object.entries(own)) {
+      t.same(codes.filter((code) => !codesOf(responses[status]).includes(code)), [], `${name} ${status}`)
+    }
+  }
+  const optional = Object.values(paths).flatMap((methods) => Object.values(methods))
+    .flatMap(({ parameters = [] }) => parameters.filter(({ required }) => required !== true))
+  t.ok(optional.length > 50)
+  t.same(optional.filter((parameter) => 'example' in parameter), [])
+})
+
+t.test('a body is required only where the route requires it', async (t) => {
+  const optional = named.filter(({ config }) => config.bodyOptional).map(({ name }) => described(name))
+  t.ok(optional.includes('POST /api/v1/prenotazioni/{id}/schedine'))
+  t.same(operations.filter(({ name, requestBody }) =>
+    optional.includes(name) && requestBody !== undefined && 'required' in requestBody).map(({ name }) => name), [])
+})
+
+interface Coding {
+  content?: Record<string, { schema: { allOf?: { properties: { codice: { enum: string[] } } }[] } }>
+}
 
 t.test('an operation declares the errors of Idempotency-Key and of ranges', async (t) => {
   for (const { name, config } of named) {

@@ -1,6 +1,6 @@
 import { BOOKINGS } from './bookings.ts'
 import { COMMON } from './common.ts'
-import type { ErrorSubject } from './entry.ts'
+import type { ErrorEntry, ErrorSubject } from './entry.ts'
 import { FILES } from './files.ts'
 import { IDENTITY } from './identity.ts'
 import { PDF } from './pdf.ts'
@@ -31,4 +31,17 @@ export function isCommon (codice: string): boolean {
 /** The statuses of an operation's error. */
 export function statusesOf (code: ErrorCode): readonly number[] {
   return OF_OPERATIONS[code].statuses
+}
+
+/** The codes that any operation may return at one of the statuses that pass `isCovered`. */
+export function commonCodes (isCovered: (status: number) => boolean): string[] {
+  return Object.entries<ErrorEntry>(COMMON.errors)
+    .filter(([, { statuses }]) => statuses.some(isCovered)).map(([code]) => code)
+}
+
+/** The entry of a code. @throws TypeError for an unknown code */
+export function entryOf (codice: string): ErrorEntry {
+  const errors = ERROR_SUBJECTS.map(({ errors }) => errors).find((each) => codice in each)
+  if (!errors) throw new TypeError(`The code ${codice} is not catalogued`)
+  return errors[codice]!
 }

@@ -1,5 +1,5 @@
 import { NOT_EMPTY, UPPER } from '../common.ts'
-import { statusesOf } from '../errors/catalogue.ts'
+import { commonCodes, entryOf, isCommon, statusesOf } from '../errors/catalogue.ts'
 import { REQUEST_HEADERS } from './headers.ts'
 import {
   describeHeaders, hasStatus, HEADER_COMPONENTS, honouredHeaders, honoursIfMatch, protocolOf, sentHeaders,
@@ -7,19 +7,30 @@ import {
 } from './route-headers.ts'
 import { describeStatus } from './statuses.ts'
 
-interface Shape { $ref?: string, type?: unknown, required?: string[], anyOf?: object[] }
-interface Media { schema: Shape }
+interface Shape {
+  $ref?: string
+  type?: unknown
+  required?: string[]
+  properties?: object
+  anyOf?: object[]
+  allOf?: Shape[]
+}
+interface Parameter { in: string, required?: boolean, schema: object, example?: unknown }
+interface Media { schema: Shape, example?: unknown }
 interface ResponseObject { description: string, content?: Record<string, Media>, headers?: Record<string, object> }
 interface Operation {
   operationId: string
   description?: string
-  parameters?: object[]
+  parameters?: Parameter[]
   requestBody?: { required?: boolean, content: Record<string, Media> }
   security?: object[]
   responses: Record<string, ResponseObject | { $ref: string }>
   /** The operation's errors by status. */
   'x-codici'?: Record<string, readonly string[]>
 }
+
+const ERROR_BODY = '#/components/schemas/Errore'
+const REQUEST_ID = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
 
 /** The part of the description that is completed here. */
 export interface Description {
@@ -34,15 +45,16 @@ export interface Description {
 export function complete (document: Description, traits: ReadonlyMap<string, Trait>): Description {
   for (const operation of Object.values(document.paths).flatMap((methods) => Object.values(methods))) {
     const trait = traits.get(operation.operationId)
-    if (trait !== undefined) completeOperation(operation, trait)
-    shareErrors(operation.responses, document.components.responses ??= {})
+    const own = trait === undefined ? new Set<string>() : completeOperation(operation, trait)
+    shareErrors(operation.responses, document.components.responses ??= {}, own)
   }
   document.components.headers = HEADER_COMPONENTS
   useCommonTerms(document)
   return document
 }
 
-function completeOperation (operation: Operation, trait: Trait): void {
+/** @returns the statuses whose errors are described for this operation alone */
+function completeOperation (operation: Operation, trait: Trait): Set<string> {
   const { schema, config } = trait
   const codes = codesByStatus(trait)
   if (Object.keys(codes).length > 0) operation['x-codici'] = codes
@@ -50,10 +62,12 @@ function completeOperation (operation: Operation, trait: Trait): void {
     .filter(Boolean).join('\n\n')
   if (config.access === 'public') operation.security = []
   const headers = honouredHeaders(trait).map((name) => ({ name, in: 'header', ...REQUEST_HEADERS[name] }))
-  if (headers.length > 0) operation.parameters = [...operation.parameters ?? [], ...headers]
+  const parameters = [...operation.parameters ?? [], ...headers]
+  if (parameters.length > 0) operation.parameters = parameters.map(withoutPrefill)
   const { requestBody } = operation
   if (requestBody && config.bodyOptional && isOptional(requestBody.content)) delete requestBody.required
   addErrors(operation.responses, trait)
+  const ownStatuses = protocolOf(trait) === undefined ? enumerateCodes(operation.responses, trait) : new Set<string>()
   for (const [status, answer] of Object.entries(operation.responses)) {
     if ('$ref' in answer) continue
     const sent = sentHeaders(trait, status)
@@ -61,6 +75,17 @@ function completeOperation (operation: Operation, trait: Trait): void {
     answer.description = describeStatus(status, answer.description, { isLocated, protocol: protocolOf(trait) })
     answer.headers = describeHeaders(sent)
   }
+  return ownStatuses
+}
+
+/**
+ * Moves the example of an optional parameter into its schema. Swagger UI fills fields with a parameter's example, and
+ * would send for example the same `Idempotency-Key` with every request.
+ */
+function withoutPrefill ({ example, ...parameter }: Parameter): Parameter {
+  if (example === undefined) return parameter
+  if (parameter.required) return { ...parameter, example }
+  return { ...parameter, schema: { ...parameter.schema, examples: [example] } }
 }
 
 const CALLERS: Readonly<Record<string, string>> = {
@@ -117,11 +142,43 @@ function describeCodes (codes: Record<string, readonly string[]>): string[] {
   return lines.length > 0 ? [`I suoi errori:\n\n${lines.join('\n')}`] : []
 }
 
-/** Errors with the same body schema and headers are described once and referenced. */
-function shareErrors (responses: Operation['responses'], shared: Record<string, ResponseObject>): void {
+const KEY_CODE_LIST = Object.values(KEY_CODES).flat()
+
+/**
+ * Restricts `codice` of each error to the codes of the operation and the common ones at that status.
+ * @returns the statuses with codes of the operation
+ */
+function enumerateCodes (responses: Operation['responses'], { schema, config }: Trait): Set<string> {
+  const statuses = new Set<string>()
   for (const [status, answer] of Object.entries(responses)) {
-    const ref = 'content' in answer && answer.content?.['application/json']?.schema.$ref
-    if (!/^[45]/.test(status) || !ref) continue
+    const media = 'content' in answer && answer.content?.['application/json']
+    if (!/^[45]/.test(status) || !media) continue
+    const isCovered = (each: number) => status === String(each) || status === `${String(each)[0]}XX`
+    // A status class covers the statuses that the operation does not describe by themselves.
+    const own = [...new Set(schema.errorCodes)].filter((code) => !isCommon(code) && statusesOf(code)
+      .some((each) => isCovered(each) && (status === String(each) || !(each in responses))))
+    const common = commonCodes(isCovered).filter((code) => config.idempotent || !KEY_CODE_LIST.includes(code))
+    const codes = [...own, ...common]
+    if (own.length > 0) statuses.add(status)
+    if (media.schema.$ref === ERROR_BODY) media.example ??= exampleOf(codes[0]!, isCovered)
+    media.schema = { allOf: [media.schema, { type: 'object', properties: { codice: { enum: codes } } }] }
+  }
+  return statuses
+}
+
+function exampleOf (codice: string, isCovered: (status: number) => boolean): object {
+  const { statuses, cause } = entryOf(codice)
+  return { error: cause, status: statuses.find(isCovered), codice, requestId: REQUEST_ID }
+}
+
+/** Errors with the same body schema and headers are described once and referenced. */
+function shareErrors (
+  responses: Operation['responses'], shared: Record<string, ResponseObject>, own: ReadonlySet<string>
+): void {
+  for (const [status, answer] of Object.entries(responses)) {
+    const schema = 'content' in answer ? answer.content?.['application/json']?.schema : undefined
+    const ref = schema?.$ref ?? schema?.allOf?.[0]?.$ref
+    if (!/^[45]/.test(status) || !ref || own.has(status)) continue
     const name = [ref.split('/').at(-1), ...variantOf(Object.keys(answer.headers ?? {})), status].join('')
     shared[name] ??= answer
     responses[status] = { $ref: `#/components/responses/${name}` }
@@ -163,7 +220,7 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
 
 function isOptional (content: Record<string, Media>): boolean {
   return Object.values(content).every(({ schema }) =>
-    schema.type === 'object' && !schema.required?.length && !schema.anyOf)
+    [schema.type].flat().includes('object') && !schema.required?.length && !schema.anyOf)
 }
 
 /** Our formats in terms that every tool knows. */

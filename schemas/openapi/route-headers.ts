@@ -47,7 +47,7 @@ const isPaged = ({ schema }: Trait) =>
   ['cursor', 'per_page'].some((name) => name in ((schema.querystring as { properties?: object })?.properties ?? {}))
 const isFile = ({ schema }: Trait) => {
   const answer = (schema.response as Record<string, { content?: object } | undefined>)['200']
-  return Object.keys(answer?.content ?? {}).some((type) => type !== 'application/json')
+  return Object.keys(answer?.content ?? {}).some((type) => !['application/json', 'text/event-stream'].includes(type))
 }
 /** A stored file, which supports ranges. */
 const isStored = (trait: Trait) => hasStatus(trait, '206')
