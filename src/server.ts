@@ -2,6 +2,7 @@ import { lookup } from 'node:dns/promises'
 import { readdirSync } from 'node:fs'
 import type CloseWithGrace from 'close-with-grace'
 import type { FastifyInstance } from 'fastify'
+import type { Logger } from 'pino'
 import type { Config } from './config/config.ts'
 import type { Account } from './identity/index.ts'
 import { loadingError } from './lib/missing-packages.ts'
@@ -56,6 +57,14 @@ async function start (): Promise<void> {
   if (administrator) process.stderr.write(welcome(administrator))
   for (const warning of configWarnings(config)) app.log.warn(warning)
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
+  if (process.stdout.isTTY) (app.log as Logger).flush(() => process.stdout.write(startLine(config.PUBLIC_URL, address)))
+}
+
+/** For a person at a terminal, after the log lines of the start. */
+function startLine (publicUrl: string, address: string): string {
+  const addresses = [...new Set([publicUrl, address])].join(' · ')
+  return `\nLocanda è pronta: ${addresses} (accesso: ${publicUrl}/auth/, API: ${publicUrl}/docs). ` +
+    'Premere Ctrl+C per fermarla.\n\n'
 }
 
 /** Ends the process after the first signal or unexpected failure, once the server is closed. */

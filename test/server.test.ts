@@ -1,4 +1,4 @@
-import { spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { randomBytes } from 'node:crypto'
 import { once } from 'node:events'
 import {
@@ -12,16 +12,19 @@ import process from 'node:process'
 import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { fileURLToPath } from 'node:url'
+import { stripVTControlCharacters } from 'node:util'
 import t, { type Test } from 'tap'
 import { readConfig } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/index.ts'
 import { readJournal } from '#src/database/journal.ts'
 import { carryOut, knownMigrations } from '#src/database/migrate.ts'
 import { testDatabase } from './database.ts'
-import { API_KEY, build, temporaryFolder } from './helper.ts'
+import { freePort } from './free-port.ts'
+import { API_KEY, build, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 import { listening } from './loopback.ts'
 import { openSocket } from './raw.ts'
 import { ADMIN, MASTER_KEY, serverProcess, started } from './server-process.ts'
+import { COMPILE_CACHE } from './setup/processes.ts'
 
 const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json' }
 const BOOKING = {
@@ -45,6 +48,38 @@ t.test('a started server logs its address and mode, answers there, and shuts dow
   t.equal(await server.exit, 0)
   t.match(server.logs.find(({ msg }) => msg === 'shutting down'), { signal: 'SIGHUP' })
   t.equal(server.errors(), '')
+})
+
+const isTerminalMissing = spawnSync('script', ['--version']).status !== 0 && 'script (util-linux) is not installed'
+
+t.test('on a terminal the server logs text, says how to reach and stop it, and Ctrl+C stops it', {
+  skip: isTerminalMissing
+}, async (t) => {
+  const { url } = await testDatabase(t)
+  const port = await freePort()
+  const command = `exec ${process.execPath} ${fileURLToPath(new URL('../src/server.ts', import.meta.url))}`
+  const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
+    env: {
+      PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, PORT: String(port), PUBLIC_URL: 'http://locanda.test',
+      DATA_DIR: temporaryFolder(t), DATABASE_URL: url, API_KEY, MASTER_KEY, ...NEVER_OVERLOADED, ...ADMIN
+    },
+    stdio: ['pipe', 'pipe', 'inherit']
+  })
+  t.teardown(() => terminal.kill('SIGKILL'))
+  let shown = ''
+  const isReady = new Promise<void>((resolve) => {
+    terminal.stdout.setEncoding('utf8').on('data', (piece: string) => {
+      shown += piece
+      if (shown.includes('per fermarla')) resolve()
+    })
+  })
+  await isReady
+  t.match(stripVTControlCharacters(shown), new RegExp(
+    String.raw`\d\d INFO  ready address=http://127\.0\.0\.1:${port} mode=sandbox\s+` +
+    String.raw`Locanda è pronta: http://locanda\.test · http://127\.0\.0\.1:${port} .* Premere Ctrl\+C per fermarla\.\s+$`))
+  terminal.stdin.write('\x03')
+  t.same(await once(terminal, 'close'), [0, null])
+  t.match(shown, 'shutting down')
 })
 
 t.test('idle, silent and half-sent connections do not delay the exit', async (t) => {

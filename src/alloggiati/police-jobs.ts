@@ -36,7 +36,7 @@ export function addRecordJobs (app: FastifyInstance, { chainHead, eraseAfterDays
     cron: '20 3 * * *',
     run: async () => {
       const { submissions, rows } = await eraseRecords(db, eraseAfterDays)
-      if (submissions > 0) log.info({ invii: submissions, righe: rows }, 'the records of ended submissions were erased')
+      if (submissions > 0) log.info({ submissions, records: rows }, 'the records of ended submissions were erased')
     }
   })
 }

@@ -104,7 +104,7 @@ export function imageRetention (
         after = images.length < BATCH ? undefined : images.at(-1)!.name
       }
       files.removeDiscarded()
-      if (purged > 0) log.info({ immagini: purged }, 'document images past their retention were deleted')
+      if (purged > 0) log.info({ images: purged }, 'document images past their retention were deleted')
       if (failures.length > 0) throw failures[0]
     }
   }

@@ -1,10 +1,12 @@
 import { randomUUID } from 'node:crypto'
 import type { IncomingMessage } from 'node:http'
+import { isatty } from 'node:tty'
 import { LogController, type FastifyReply, type FastifyRequest, type FastifyServerOptions } from 'fastify'
 import { DrizzleQueryError } from 'drizzle-orm/errors'
 import pino from 'pino'
 import { addressMatcher } from '#src/lib/addresses.ts'
 import { causesOf, postgresError } from '#src/database/problems.ts'
+import { terminalLine } from './terminal-log.ts'
 
 /* Options of the Fastify instance, not a plugin: the format of log lines. */
 
@@ -16,6 +18,8 @@ const FLUSH_MS = 200
 const BUFFER_BYTES = 8192
 /** Maximum buffer while the output is not read. Beyond it new lines are dropped. */
 const UNREAD_BYTES = 8 * 1024 * 1024
+
+const STDOUT = 1
 
 const REQUEST_ID = /^[\w.:=+/-]{1,100}$/
 
@@ -49,7 +53,7 @@ export function loggerOptions (level: string, stream?: LogStream): FastifyServer
 }
 
 /**
- * Logs to standard output. When its reader has ended, its terminal is closed, or its disk is full, lines are lost, but
+ * Logs to standard output, in JSON unless it is a terminal. When its reader has ended, its terminal is closed, or its disk is full, lines are lost, but
  * the server keeps running and shuts down cleanly.
  */
 function logDestination (): LogStream {
@@ -64,7 +68,10 @@ function logDestination (): LogStream {
       // The process is exiting, and the error cannot be reported.
     }
   }
-  return destination.on('error', () => {})
+  destination.on('error', () => {})
+  if (!isatty(STDOUT)) return destination
+  const { write } = destination
+  return Object.assign(destination, { write: (line: string) => write.call(destination, terminalLine(line)) })
 }
 
 /** Logs one line per request, after the response, with the route pattern instead of the URL. */

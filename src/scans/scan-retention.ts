@@ -86,7 +86,7 @@ export function scanRetention (
       }
       for (let count = BATCH; count === BATCH;) purged += count = await purgeUnplaced()
       files.removeDiscarded()
-      if (purged > 0) log.info({ scansioni: purged }, 'document scans past their retention were deleted')
+      if (purged > 0) log.info({ scans: purged }, 'document scans past their retention were deleted')
       if (failures.length > 0) throw failures[0]
     }
   }

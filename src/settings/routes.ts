@@ -103,7 +103,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       })
       return after
     })
-    request.log.warn({ chi: actor, enabled: state.enabled }, 'maintenance is switched on or off')
+    request.log.warn({ actor, enabled: state.enabled }, 'maintenance is switched on or off')
     await settings.inForce()
     return state
   })

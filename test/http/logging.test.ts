@@ -1,8 +1,10 @@
 import { DrizzleQueryError } from 'drizzle-orm/errors'
+import { stripVTControlCharacters } from 'node:util'
 import type { RouteOptions } from 'fastify'
 import postgres from 'postgres'
 import t from 'tap'
 import { loggerOptions, serializeError } from '#src/http/logging.ts'
+import { terminalLine } from '#src/http/terminal-log.ts'
 import { Closed } from '#schemas/common.ts'
 import { API_KEY, build, extraRoutes } from '#test/helper.ts'
 import { exchange, listen, openSocket, target } from '#test/raw.ts'
@@ -256,4 +258,14 @@ t.test('client data stays out of the log when database connections die under loa
   }
   t.same(logs.filter((line) => JSON.stringify(line).includes('CANARY')), [])
   t.ok(Math.max(...logs.map((line) => JSON.stringify(line).length)) < 8000)
+})
+
+t.test('on a terminal a line has time, level, message and fields, and escapes control characters', async (t) => {
+  const time = new Date(2026, 10, 28, 9, 5, 3).getTime()
+  const line = (fields: object) => stripVTControlCharacters(terminalLine(JSON.stringify({ time, pid: 1, ...fields })))
+  t.equal(line({ level: 30, msg: 'ready', reqId: 'a', address: 'http://x', ms: 1.5 }),
+    '09:05:03 INFO  ready address=http://x ms=1.5\n')
+  const escape = '\u009b'
+  t.equal(line({ level: 50, msg: `a${escape}2J`, reqId: 'a', err: { stack: `Error: b\n    at${escape}c` } }),
+    '09:05:03 ERROR a\\u009b2J reqId=a\n    Error: b\n        at\\u009bc\n')
 })

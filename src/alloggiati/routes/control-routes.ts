@@ -74,7 +74,7 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
         throw err instanceof HeadFileError ? new CartellaNonScrivibile({ cause: err }) : err
       })
     })
-    request.log.warn({ chi, sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
+    request.log.warn({ actor: chi, suspended: sospeso }, sospeso ? 'sending is suspended' : 'sending is resumed')
     // Send ready submissions now, not with the next sweep. The response does not wait for them.
     if (resuming) sweep(resuming).catch((err: unknown) => request.log.error({ err }, 'a sweep failed'))
     return readSuspension()

@@ -62,7 +62,7 @@ async function copy (root: string, folder: string, account: Account, log: Log): 
   await mkdir(dirname(folder), { recursive: true, mode: 0o755 })
   await run('/bin/sh', ['-c', 'cd "$0"', dirname(folder)], account)
   if (await access(folder).then(() => true, () => false)) return
-  log(`PostgreSQL incorporato: i programmi non si eseguono da ${root}, li copio in ${folder}`)
+  log(`embedded PostgreSQL: its programs cannot run from ${root}, copying them to ${folder}`)
   const stage = await mkdtemp(`${folder}.partial-`)
   try {
     await cp(join(root, 'native'), join(stage, 'native'), { recursive: true, verbatimSymlinks: true })

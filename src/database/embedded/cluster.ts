@@ -39,7 +39,7 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<{ url: s
         await shared.sql.end()
         return { url: urlOf(site, shared.port, USER, DATABASE), stop: async () => {} }
       }
-      if (n === 0) log('PostgreSQL incorporato: lo usa un altro comando di Locanda, ne attendo la fine')
+      if (n === 0) log('embedded PostgreSQL: waiting for another Locanda command that uses it')
       await sleep(POLL_MS, undefined, { signal })
     }
     const { url, stop } = await own(site)
@@ -72,11 +72,17 @@ async function own (site: Site) {
   }
 }
 
+/** The text of an EmbeddedError is for the terminal of an operator, in Italian. Logs are in English. */
+function retryMessage ({ folder }: Site, err: unknown): string {
+  const reason = err instanceof EmbeddedError ? `see ${folder}/postgres.log` : String(err)
+  return `embedded PostgreSQL: not started again, retrying: ${reason}`
+}
+
 /** Attaches again, or restarts the cluster, when its connection closes. */
 async function watch (site: Site, held: Held, ending: Promise<true>): Promise<void> {
   while (!await Promise.race([ending, held.closed])) {
-    site.log('PostgreSQL incorporato: collegamento perso, lo riprendo')
-    await attachOrStart(site).then((next) => { held = next }, (err: Error) => site.log(err.message))
+    site.log('embedded PostgreSQL: connection lost, reconnecting')
+    await attachOrStart(site).then((next) => { held = next }, (err: unknown) => site.log(retryMessage(site, err)))
     await sleep(REATTACH_MS)
   }
   await held.sql.end({ timeout: 1 })

@@ -59,7 +59,7 @@ export async function prepareFolder (site: Site): Promise<void> {
     throw new EmbeddedError(`la cartella ${folder} contiene ${found ? `PostgreSQL ${found}` : 'altri file'}, ` +
       `il programma installato è PostgreSQL ${major}: nulla è stato toccato; convertire i dati (dump e ripristino)`)
   } else {
-    log(`PostgreSQL incorporato: preparo una base dati nuova in ${folder}`)
+    log(`embedded PostgreSQL: creating a new cluster in ${folder}`)
     await initialise(site)
   }
 }
@@ -125,7 +125,7 @@ export function urlOf ({ host, password }: Site, port: number, user: string, dat
 export async function stopPostmaster (site: Site): Promise<void> {
   if (await runningPort(site) === undefined) return
   await pgCtl(site, 'stop', '-m', 'fast', '-t', STOP_LIMIT_SECONDS)
-    .then(() => site.log('PostgreSQL incorporato: fermato'), (err: Error) => site.log(err.message))
+    .then(() => site.log('embedded PostgreSQL: stopped'), (err: Error) => site.log(err.message))
 }
 
 /** Reads the lines of `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
@@ -163,7 +163,7 @@ async function start (site: Site): Promise<void> {
   const options = Object.entries(settings).map(([name, value]) => `-c ${quote}${name}=${value}${quote}`).join(' ')
   try {
     await pgCtl(site, 'start', '-l', 'postgres.log', '-o', options, '-t', String(START_LIMIT_MS / 1000))
-    log(`PostgreSQL incorporato: ${version} avviato su ${folder}`)
+    log(`embedded PostgreSQL: ${version} started on ${folder}`)
   } catch (err) {
     const said = await readFile(logFile, 'utf8').catch(() => '')
     if (PASSING_WORDS.test(said)) return

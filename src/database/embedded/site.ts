@@ -34,7 +34,7 @@ export async function describeSite (home: string, { log, settings, tcp = platfor
   const link = join(home, 'postgres')
   const folder = await realpath(link).catch(ignoring('ENOENT')) ?? link
   const account = await chooseAccount(folder)
-  if (account) log(`PostgreSQL incorporato: non gira come root, lo eseguo come utente ${account.uid}`)
+  if (account) log(`embedded PostgreSQL: runs as user ${account.uid}, because it refuses root`)
   const passwordFile = tcp ? join(home, 'postgres.password') : undefined
   return {
     folder,

@@ -70,7 +70,7 @@ function addJobs (app: FastifyInstance, signingKeys: SigningKeys): void {
     cron: '33 3 * * *',
     run: async () => {
       const deleted = await deleteUnconfirmed(db, audit)
-      if (deleted > 0) log.info({ utenti: deleted }, 'unconfirmed sign-ups were deleted')
+      if (deleted > 0) log.info({ users: deleted }, 'unconfirmed sign-ups were deleted')
     }
   })
 }

@@ -15,7 +15,7 @@ export type Method = 'GET' | 'POST' | 'PUT' | 'DELETE'
 
 interface IdpClientOptions {
   settings: Pick<ExternalSettings, 'base' | 'anonKey'>
-  log: { warn (fields: { motivo: string, operazione: string }, message: string): void }
+  log: { warn (fields: { reason: string, operation: string }, message: string): void }
   fetch?: typeof globalThis.fetch
   timeoutMs?: number
 }
@@ -65,8 +65,8 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
       if (isFault(answer)) throw new UnusableResponse(`status ${answer.status}`)
       return answer
     } catch (err) {
-      const operazione = `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}`
-      log.warn({ motivo: reasonOf(err), operazione }, 'the identity provider did not respond')
+      const operation = `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}`
+      log.warn({ reason: reasonOf(err), operation }, 'the identity provider did not respond')
       throw new ProviderNonRaggiungibile()
     }
   }

@@ -10,7 +10,7 @@ interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
 
 export interface JwksOptions {
   url: string
-  log: { warn (fields: { motivo: string }, message: string): void }
+  log: { warn (fields: { reason: string }, message: string): void }
   fetch?: typeof globalThis.fetch
   now?: () => number
   timeoutMs?: number
@@ -79,7 +79,7 @@ export function createJwks ({
       keys = readKeys(await download(fetch, url, timeoutMs))
       fetchedAt = now()
     } catch (err) {
-      log.warn({ motivo: reasonOf(err) }, 'the keys of the identity provider could not be fetched')
+      log.warn({ reason: reasonOf(err) }, 'the keys of the identity provider could not be fetched')
     }
   }
 }

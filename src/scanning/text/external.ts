@@ -64,7 +64,7 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
       const leave = await queue.take(caller, [signal])
       const reading = await ask(provider.request(Uint8Array.from(jpeg!), languages, key), signal).finally(leave)
       if ('text' in reading) return reading.text
-      log.warn({ provider: name, motivo: reading.fault }, 'the OCR provider returned no text')
+      log.warn({ provider: name, reason: reading.fault }, 'the OCR provider returned no text')
       throw new ERRORS[reading.fault]()
     }
   }

@@ -401,6 +401,6 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
       t.notOk(written.includes(secret.slice(-30)), `the end of ${name}`)
     }
     t.notMatch(written, /CANARY|example\.org|Neri/i)
-    t.ok(first.logs.some(({ operazione, motivo }) => operazione === 'GET /user' && typeof motivo === 'string'))
+    t.ok(first.logs.some(({ operation, reason }) => operation === 'GET /user' && typeof reason === 'string'))
   })
 })

@@ -35,7 +35,7 @@ export async function keyProvider (t: Test, first: object | Behaviour, options: 
     }
   }
   const provider = await fakeProvider(t, answering(first))
-  const warnings: { motivo: string }[] = []
+  const warnings: { reason: string }[] = []
   const clock = { ms: 1 }
   const jwks = createJwks({
     url: `${provider.url}/auth/v1/.well-known/jwks.json`,

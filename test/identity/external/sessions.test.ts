@@ -408,12 +408,12 @@ t.test('the client of an external provider', async (t) => {
         (_request, response) => response.writeHead(200, { 'content-length': 100 }).write('{', () => response.destroy())
       ]
     ]
-    for (const [motivo, behaviour] of faults) {
+    for (const [reason, behaviour] of faults) {
       fake.answer(behaviour)
       warnings.length = 0
       const err: unknown = await get(`/admin/users/${ID}?x=CANARY`).catch((err: unknown) => err)
-      t.match(err, UNREACHABLE, motivo)
-      t.same(warnings, [{ motivo, operazione: 'GET /admin/users/:id' }])
+      t.match(err, UNREACHABLE, reason)
+      t.same(warnings, [{ reason, operation: 'GET /admin/users/:id' }])
       t.notMatch(JSON.stringify([warnings, err instanceof Error ? [err.message, err.stack, String(err.cause)] : err]),
         /CANARY|6f0f4c5e/)
     }
@@ -432,7 +432,7 @@ t.test('the client of an external provider', async (t) => {
       fake.answer(behaviour)
       warnings.length = 0
       await t.rejects(hasty.asPerson('CANARY-token', 'GET', '/user'), UNREACHABLE)
-      t.same(warnings, [{ motivo: 'TimeoutError', operazione: 'GET /user' }])
+      t.same(warnings, [{ reason: 'TimeoutError', operation: 'GET /user' }])
     }
   })
 

@@ -80,7 +80,7 @@ t.test('fifty unknown ids cost one fetch even when the provider fails, and all g
   clock.ms++
   t.equal((await key('a'))?.kid, 'a')
   t.equal(seen.fetches, 2)
-  t.same(warnings, [{ motivo: 'status 500' }])
+  t.same(warnings, [{ reason: 'status 500' }])
 })
 
 t.test('a new key is accepted within thirty seconds, even when a caller used it too early', async (t) => {
@@ -145,11 +145,11 @@ t.test('known keys are used for a day while the provider fails, and then refused
   t.equal(seen.fetches, 5)
 })
 
-for (const [name, behaviour, motivo] of FAILURES) {
+for (const [name, behaviour, reason] of FAILURES) {
   t.test(`a response that is no key set leaves the last set in use: ${name}`, async (t) => {
     const { key, seen, clock, warnings, settled, answer } = await keyProvider(t, behaviour)
     await t.rejects(key('a'), UNREACHABLE)
-    t.same(warnings, [{ motivo }])
+    t.same(warnings, [{ reason }])
     t.equal(seen.fetches, 1)
     t.notOk(seen.paths.has('/altrove'))
 
@@ -179,7 +179,7 @@ t.test('a provider that hangs at any point times out, and its connection is clos
     })
     await t.rejects(key('a'), UNREACHABLE)
     await dropped.promise
-    t.same(warnings, [{ motivo: 'TimeoutError' }])
+    t.same(warnings, [{ reason: 'TimeoutError' }])
   }
 })
 

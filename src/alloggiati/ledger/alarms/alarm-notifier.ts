@@ -59,7 +59,7 @@ export function alarmNotifier ({ db, clock, log, isReported, mail, recipients, m
       newCases = await writeDown(kind, cases)
       mail.deliver()
     } catch (err) {
-      if (!isReported?.(err)) log.error({ err, allarme: kind }, 'an alarm could not be recorded, and is not mailed')
+      if (!isReported?.(err)) log.error({ err, alarm: kind }, 'an alarm could not be recorded, and is not mailed')
     }
     for (const facts of newCases) log.error(withoutWords(facts), kindOf(kind).message)
   }
