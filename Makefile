@@ -10,10 +10,10 @@ start:
 	$(PRODUCTION)
 	@exec npm start
 
-# Installs and runs all tests.
+# Installs and runs all tests. It says how long they take, and ends with a count.
 test:
 	$(DEVELOPMENT)
-	@npm test
+	@.ci/test
 
 # Types, style, circular imports.
 check:
