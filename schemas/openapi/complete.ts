@@ -176,9 +176,10 @@ function shareErrors (
   responses: Operation['responses'], shared: Record<string, ResponseObject>, own: ReadonlySet<string>
 ): void {
   for (const [status, answer] of Object.entries(responses)) {
-    const schema = 'content' in answer ? answer.content?.['application/json']?.schema : undefined
+    if ('$ref' in answer || !/^[45]/.test(status) || own.has(status)) continue
+    const schema = answer.content?.['application/json']?.schema
     const ref = schema?.$ref ?? schema?.allOf?.[0]?.$ref
-    if (!/^[45]/.test(status) || !ref || own.has(status)) continue
+    if (!ref) continue
     const name = [ref.split('/').at(-1), ...variantOf(Object.keys(answer.headers ?? {})), status].join('')
     shared[name] ??= answer
     responses[status] = { $ref: `#/components/responses/${name}` }
