@@ -163,7 +163,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(healthRoutes)
   await app.register(streams, times)
   await app.register(downloads, times)
-  await app.register(openapiPages, times)
+  await app.register(openapiPages, { config, ...times })
 }
 
 /** Each area has its own scope. An area's hooks are registered before the areas that use them. */

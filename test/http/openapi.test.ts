@@ -5,9 +5,11 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import t, { type Test } from 'tap'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { booking } from '#test/bookings/samples.ts'
-import { CHROMIUM, openTab } from '#test/chromium.ts'
+import { CHROMIUM, openTab, type Tab } from '#test/chromium.ts'
+import { freePort } from '#test/free-port.ts'
 import type { Json } from '#test/fuzz/document.ts'
 import { build } from '#test/helper.ts'
+import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 import { serve } from '#test/loopback.ts'
 import type { OpenApi } from '#test/openapi-shape.ts'
 import { listen, openSocket, target } from '#test/raw.ts'
@@ -169,13 +171,8 @@ t.test('the example of each operation that takes a picture succeeds', async (t) 
 const SIDE = 390
 const LOOK_MS = 10
 
-t.test('on a phone in dark mode the reference fits, is searchable, and tries out requests', { skip }, async (t) => {
-  const url = `http://localhost:${port}`
-  const { send, evaluate } = await openTab(t, `${url}/health/live`)
-  await send('Emulation.setDeviceMetricsOverride', { width: SIDE, height: 844, deviceScaleFactor: 1, mobile: true })
-  await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] })
-  await send('Page.navigate', { url: `${url}/docs` })
-
+/** Waits and clicks in a tab. */
+function driver (evaluate: Tab['evaluate']) {
   /** Polls until an expression is truthy. */
   async function until<T> (expression: string): Promise<T> {
     for (;;) {
@@ -188,22 +185,38 @@ t.test('on a phone in dark mode the reference fits, is searchable, and tries out
       await sleep(LOOK_MS)
     }
   }
-  const click = (selector: string) => until(`(() => {
-    const found = document.querySelector(${JSON.stringify(selector)})
-    found?.click()
-    return found !== null
-  })()`)
+  return {
+    until,
+    click: (selector: string) => until(`(() => {
+      const found = document.querySelector(${JSON.stringify(selector)})
+      found?.click()
+      return found !== null
+    })()`),
+    /** Types into a field that React may watch. */
+    write: (selector: string, text: string) => until(`(() => {
+      const field = document.querySelector(${JSON.stringify(selector)})
+      if (!field) return false
+      Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, ${JSON.stringify(text)})
+      field.dispatchEvent(new Event('input', { bubbles: true }))
+      return true
+    })()`)
+  }
+}
 
+t.test('on a phone in dark mode the reference fits, is searchable, and tries out requests', { skip }, async (t) => {
+  const url = `http://localhost:${port}`
+  const { send, evaluate } = await openTab(t, `${url}/health/live`)
+  await send('Emulation.setDeviceMetricsOverride', { width: SIDE, height: 844, deviceScaleFactor: 1, mobile: true })
+  await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: 'dark' }] })
+  await send('Page.navigate', { url: `${url}/docs` })
+
+  const { until, click, write } = driver(evaluate)
   await until("document.querySelector('.opblock') !== null")
   t.equal(await evaluate('innerWidth'), SIDE, 'no element is wider than the phone')
   t.ok(await evaluate("document.documentElement.matches('.dark-mode')"))
   t.not(await evaluate('getComputedStyle(document.documentElement).backgroundColor'), 'rgb(255, 255, 255)')
 
-  await evaluate(`(() => {
-    const field = document.querySelector('.operation-filter-input')
-    Object.getOwnPropertyDescriptor(HTMLInputElement.prototype, 'value').set.call(field, 'health')
-    field.dispatchEvent(new Event('input', { bubbles: true }))
-  })()`)
+  await write('.operation-filter-input', 'health')
   t.ok(await until("document.querySelector('[data-path=\"/health/live\"]') !== null"), 'a path is found by its name')
   await click('.opblock:has([data-path="/health/live"]) .opblock-summary-control')
   await click('.try-out__btn')
@@ -211,4 +224,40 @@ t.test('on a phone in dark mode the reference fits, is searchable, and tries out
   const status = "document.querySelector('.live-responses-table tbody .response-col_status')"
   t.equal(await until(`${status}?.textContent.trim()`), '200')
   t.equal(await evaluate('innerWidth'), SIDE)
+})
+
+t.test('a person who signs in on the page creates two bookings in a row from the example', { skip }, async (t) => {
+  const port = await freePort()
+  const url = `http://localhost:${port}`
+  const server = await build(t, { PUBLIC_URL: url })
+  const { app, call } = server
+  await createPerson(server, 'anna@example.org')
+  await app.listen({ host: '127.0.0.1', port })
+  const { send, evaluate } = await openTab(t, `${url}/docs`)
+  const { until, click, write } = driver(evaluate)
+  await until("document.querySelector('.opblock') !== null")
+  await click('.locanda-sign-in button')
+  await write('#email', 'anna@example.org')
+  await write('#password', PASSWORD)
+  await click('form[action="/auth/accedi"] button')
+  await until("document.querySelector('.locanda-sign-in')?.textContent.includes('anna@example.org')")
+  t.equal(await evaluate('location.search'), '', 'the code is removed from the URL')
+
+  const operation = '#operations-Prenotazioni-createPrenotazione'
+  // The page renders only visible operations.
+  await send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 5000, deviceScaleFactor: 1, mobile: false })
+  await click(`${operation} .opblock-summary-control`)
+  await click(`${operation} .try-out__btn`)
+  for (const number of [1, 2]) {
+    await click(`${operation} .execute`)
+    await until(`document.querySelector('${operation} .live-responses-table tbody .response-col_status')?.textContent
+      .startsWith('201') && document.querySelector('${operation}').textContent.includes('/api/v1/prenotazioni/${number}')`)
+  }
+  t.equal((await call('GET', '/api/v1/prenotazioni')).json<{ data: object[] }>().data.length, 2)
+
+  await click('.locanda-sign-in button')
+  await until("document.querySelector('.locanda-sign-in button').textContent === 'Accedere'")
+  await click(`${operation} .execute`)
+  await until(`document.querySelector('${operation} .live-responses-table tbody .response-col_status')?.textContent
+    .startsWith('401')`)
 })

@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { finished } from 'node:stream'
 import swagger from '@fastify/swagger'
 import swaggerUi from '@fastify/swagger-ui'
@@ -115,8 +116,16 @@ const PAGE_POLICY = {
   'frame-ancestors': "'none'"
 }
 
-/** Fixes elements that overflow a phone screen. */
+/** Lets a person sign in on the page. */
+const SIGN_IN = readFileSync(new URL('docs-sign-in.js', import.meta.url), 'utf8')
+
+/** Styles the bar of the sign-in, and fixes elements that overflow a phone screen. */
 const STYLE = `
+.locanda-sign-in { display: flex; gap: 1rem; align-items: center; justify-content: flex-end; flex-wrap: wrap;
+  padding: .6rem 1rem; font: 1rem system-ui, sans-serif; color: #222; background: #eef3f1; overflow-wrap: anywhere; }
+.locanda-sign-in button { font: inherit; padding: .4rem 1.2rem; border: 0; border-radius: 4px; cursor: pointer;
+  color: #fff; background: #1d5f4e; }
+.dark-mode .locanda-sign-in { color: #e4e4e4; background: #24302c; }
 .swagger-ui .topbar-wrapper > :not(.dark-mode-toggle) { display: none; }
 @media (max-width: 640px) {
   .swagger-ui { overflow-x: clip; }
@@ -133,7 +142,8 @@ const STYLE = `
 
 /** Serves the description and its pages. Registered in its own scope, because these pages may run scripts. */
 export async function openapiPages (
-  app: Parameters<typeof swaggerUi>[0], { stalledReaderMs = STALLED_AFTER_MS }: StreamOptions
+  app: Parameters<typeof swaggerUi>[0],
+  { config, stalledReaderMs = STALLED_AFTER_MS }: StreamOptions & { config: Config }
 ) {
   // Cached on first use. No route is added after the first request.
   let text: Buffer | undefined
@@ -171,6 +181,9 @@ export async function openapiPages (
   )
   await app.register(async (pages) => {
     const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
+    // An external provider has its own pages.
+    const script = `const PUBLIC_URL = ${JSON.stringify(config.PUBLIC_URL)}\n${SIGN_IN}`
+    const js = config.IDP_URL === undefined ? [{ filename: 'sign-in.js', content: script }] : []
     // The library opens a file for every request. Clients that stop reading must not keep it open.
     pages.addHook('onRequest', function holdTurn (request, { raw }, done) {
       finished(raw, acquireSlot(request))
@@ -186,7 +199,7 @@ export async function openapiPages (
       routePrefix: '/docs',
       staticCSP: PAGE_POLICY,
       logLevel: 'warn',
-      theme: { title: 'Locanda · API', css: [{ filename: 'locanda.css', content: STYLE }] },
+      theme: { title: 'Locanda · API', css: [{ filename: 'locanda.css', content: STYLE }], js },
       // A search field for groups and paths.
       uiConfig: { filter: true }
     })
