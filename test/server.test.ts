@@ -60,8 +60,16 @@ t.test('on a terminal the server logs text, says how to reach and stop it, and C
   const command = `exec ${process.execPath} ${fileURLToPath(new URL('../src/server.ts', import.meta.url))}`
   const terminal = spawn('script', ['-qefc', command, '/dev/null'], {
     env: {
-      PATH: process.env.PATH, NODE_COMPILE_CACHE: COMPILE_CACHE, PORT: String(port), PUBLIC_URL: 'http://locanda.test',
-      DATA_DIR: temporaryFolder(t), DATABASE_URL: url, API_KEY, MASTER_KEY, ...NEVER_OVERLOADED, ...ADMIN
+      PATH: process.env.PATH,
+      NODE_COMPILE_CACHE: COMPILE_CACHE,
+      PORT: String(port),
+      PUBLIC_URL: 'http://locanda.test',
+      DATA_DIR: temporaryFolder(t),
+      DATABASE_URL: url,
+      API_KEY,
+      MASTER_KEY,
+      ...NEVER_OVERLOADED,
+      ...ADMIN
     },
     stdio: ['pipe', 'pipe', 'inherit']
   })

@@ -53,8 +53,8 @@ export function loggerOptions (level: string, stream?: LogStream): FastifyServer
 }
 
 /**
- * Logs to standard output, in JSON unless it is a terminal. When its reader has ended, its terminal is closed, or its disk is full, lines are lost, but
- * the server keeps running and shuts down cleanly.
+ * Logs to standard output, in JSON unless it is a terminal. When its reader has ended, its terminal is closed, or its
+ * disk is full, lines are lost, but the server keeps running and shuts down cleanly.
  */
 function logDestination (): LogStream {
   const destination = pino.destination({

@@ -251,7 +251,8 @@ t.test('a person who signs in on the page creates two bookings in a row from the
   for (const number of [1, 2]) {
     await click(`${operation} .execute`)
     await until(`document.querySelector('${operation} .live-responses-table tbody .response-col_status')?.textContent
-      .startsWith('201') && document.querySelector('${operation}').textContent.includes('/api/v1/prenotazioni/${number}')`)
+      .startsWith('201') &&
+      document.querySelector('${operation}').textContent.includes('/api/v1/prenotazioni/${number}')`)
   }
   t.equal((await call('GET', '/api/v1/prenotazioni')).json<{ data: object[] }>().data.length, 2)
 

@@ -1,7 +1,7 @@
 /* global btoa, crypto, document, fetch, history, location, PUBLIC_URL, sessionStorage, setTimeout, TextEncoder, URL,
    URLSearchParams, window */
-// Adds a bar to the reference page, in which a person signs in through the pages of this server (PKCE). The access token
-// stays in memory. It is loaded before the page's own script starts Swagger UI.
+// Adds a bar to the reference page, in which a person signs in through the pages of this server (PKCE). The access
+// token stays in memory. It is loaded before the page's own script starts Swagger UI.
 {
   const VERIFIER = 'locanda-docs-verifier'
   const page = new URL(`${PUBLIC_URL}/docs`).href
