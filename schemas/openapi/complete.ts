@@ -65,7 +65,9 @@ function completeOperation (operation: Operation, trait: Trait): Set<string> {
   const parameters = [...operation.parameters ?? [], ...headers]
   if (parameters.length > 0) operation.parameters = parameters.map(withoutPrefill)
   const { requestBody } = operation
-  if (requestBody && config.bodyOptional && isOptional(requestBody.content)) delete requestBody.required
+  if (requestBody && (acceptsNull(requestBody.content) || (config.bodyOptional && isOptional(requestBody.content)))) {
+    delete requestBody.required
+  }
   addErrors(operation.responses, trait)
   const ownStatuses = protocolOf(trait) === undefined ? enumerateCodes(operation.responses, trait) : new Set<string>()
   for (const [status, answer] of Object.entries(operation.responses)) {
@@ -219,9 +221,14 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
   }
 }
 
+/** A missing body is null. */
+function acceptsNull (content: Record<string, Media>): boolean {
+  return Object.values(content).every(({ schema }) => [schema.type].flat().includes('null'))
+}
+
 function isOptional (content: Record<string, Media>): boolean {
   return Object.values(content).every(({ schema }) =>
-    [schema.type].flat().includes('object') && !schema.required?.length && !schema.anyOf)
+    schema.type === 'object' && !schema.required?.length && !schema.anyOf)
 }
 
 /** Our formats in terms that every tool knows. */
