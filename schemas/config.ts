@@ -29,6 +29,11 @@ export const Environment = Type.Object({
     default: './data',
     description: 'Cartella dei dati: database incorporato, chiavi, file'
   }),
+  DISK_RESERVE_MIB: Type.Optional(Type.Integer({
+    minimum: 0,
+    maximum: 1_000_000,
+    description: 'MiB del disco di DATA_DIR che i file caricati lasciano liberi; senza, il 10 % e almeno 1024'
+  })),
   DATABASE_URL: optional('^postgres(ql)?://[^\\s]+$', 'Un PostgreSQL (14 o successivo) al posto di quello incorporato'),
   REDIS_URL: optional('^rediss?://[^\\s]+$', 'Un Redis, per condividere i contatori del rate limit fra più processi'),
 

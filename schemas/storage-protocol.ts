@@ -2,6 +2,7 @@ import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf, Open } from './common.ts'
 import { BUCKET, BucketName } from './storage-bucket.ts'
 import { FILE_NAME } from './storage.ts'
+import { Transform, transformFields } from './storage-transform.ts'
 
 /*
  * Requests and responses in the format of Supabase Storage. Requests are open: clients send fields that this server
@@ -56,6 +57,8 @@ const cacheNonce = Type.Optional(Type.String({
 const token = (description: string) => Type.String({ maxLength: 8192, description, examples: [TOKEN] })
 
 export const DownloadQuery = Open({ download, cacheNonce })
+export const RenderQuery = Open({ ...transformFields, download, cacheNonce })
+export type RenderQuery = Static<typeof RenderQuery>
 export const LinkQuery = Open({
   token: token('Il token del link: sta per le credenziali, per questo file soltanto e fino alla scadenza'),
   download,
@@ -83,7 +86,10 @@ const expiresIn = Type.Integer({
   examples: [60]
 })
 
-export const SignBody = Open({ expiresIn }, { examples: [{ expiresIn: 60 }] })
+export const SignBody = Open(
+  { expiresIn, transform: Type.Optional(Transform) },
+  { examples: [{ expiresIn: 60 }, { expiresIn: 60, transform: { width: 200, height: 200 } }] }
+)
 export const SignManyBody = Open(
   { expiresIn, paths: Type.Array(FileName, { minItems: 1, maxItems: 1000 }) },
   { examples: [{ expiresIn: 60, paths: [NAME] }] }

@@ -76,6 +76,8 @@ const PUBLIC = [
   'GET /storage/v1/object/public/:bucket/*',
   // A token in the query replaces credentials.
   'GET /storage/v1/object/sign/:bucket/*',
+  'GET /storage/v1/render/image/public/:bucket/*',
+  'GET /storage/v1/render/image/sign/:bucket/*',
   'PUT /storage/v1/object/upload/sign/:bucket/*'
 ]
 

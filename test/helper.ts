@@ -20,6 +20,8 @@ import { validateResponses } from './response-validation.ts'
 export const API_KEY = 'chiave-di-prova-0123456789'
 /** A busy machine may suspend a process for seconds, but its requests must be answered. */
 export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
+/** The disk of the tests may be nearly full. */
+export const NO_DISK_RESERVE = { DISK_RESERVE_MIB: '0' }
 /** The same for other processes that must confirm a change, and for Redis. */
 const PATIENT = { listenersMs: 20_000, redisResponseMs: 20_000 }
 
@@ -83,6 +85,7 @@ export async function build (
     RATE_LIMIT_MAX: '100000',
     RATE_LIMIT_HEAVY_MAX: '100000',
     ...NEVER_OVERLOADED,
+    ...NO_DISK_RESERVE,
     ...(environ.DATA_DIR === undefined ? { MASTER_KEY: masterKeys.get(url) } : {}),
     ...environ,
     DATA_DIR: dataDir,

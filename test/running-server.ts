@@ -3,7 +3,7 @@ import { once } from 'node:events'
 import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import manifest from '../package.json' with { type: 'json' }
-import { API_KEY, NEVER_OVERLOADED } from './helper.ts'
+import { API_KEY, NEVER_OVERLOADED, NO_DISK_RESERVE } from './helper.ts'
 import { COMPILE_CACHE, LOAD_FAST } from './setup/processes.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
@@ -42,7 +42,9 @@ export async function startServer (
   const command = [process.execPath, ...flags, fileURLToPath(entry)]
   const limited = files === undefined ? command : ['sh', '-c', `ulimit -n ${files} && exec "$0" "$@"`, ...command]
   const child = spawn(limited[0]!, limited.slice(1), {
-    env: { ...ENVIRON, API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...env },
+    env: {
+      ...ENVIRON, API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...NO_DISK_RESERVE, ...env
+    },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
   // Waits for all of its output.

@@ -5,7 +5,7 @@ import { createInterface } from 'node:readline'
 import { fileURLToPath } from 'node:url'
 import type { Test } from 'tap'
 import { testDatabase } from './database.ts'
-import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
+import { API_KEY, NEVER_OVERLOADED, NO_DISK_RESERVE, temporaryFolder } from './helper.ts'
 import { COMPILE_CACHE } from './setup/processes.ts'
 
 export const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
@@ -46,6 +46,7 @@ export function serverProcess (
       DATA_DIR: temporaryFolder(t),
       PORT: '0',
       ...NEVER_OVERLOADED,
+      ...NO_DISK_RESERVE,
       ...environ
     },
     stdio: ['ignore', 'pipe', 'pipe']

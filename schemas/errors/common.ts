@@ -133,6 +133,11 @@ export const COMMON = {
       cause: 'Il disco del server è pieno.',
       remedy: 'Chi gestisce il server deve liberare spazio. Poi ripetere.'
     },
+    ARCHIVIO_PIENO: {
+      statuses: [507],
+      cause: 'Il disco del server ha soltanto la riserva che i file non possono usare. Nulla è stato scritto.',
+      remedy: 'Eliminare dei file, o chiedere a chi gestisce il server di ingrandire il disco. Poi ripetere.'
+    },
     REGISTRO_NON_DISPONIBILE: {
       statuses: [503],
       cause: 'Il server non può scrivere il registro delle azioni, quindi non ha eseguito la richiesta.',

@@ -38,6 +38,9 @@ export const RESPONSE_HEADERS = {
   'Content-Disposition': {
     description: 'Il nome con cui salvare il file', schema: text, example: 'attachment; filename=report.pdf'
   },
+  'X-Transformations': {
+    description: 'Come l’immagine è trasformata', schema: text, example: 'height:200,width:200,resizing_type:fill'
+  },
   'X-PDF-Warnings': {
     description: 'Che cosa non si è potuto stampare così com’è: JSON, un elenco di `{codice, messaggio}`, con ' +
       'i segni fuori dall’ASCII come `\\uXXXX`; oltre 2000 caratteri gli ultimi mancano',

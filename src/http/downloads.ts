@@ -42,6 +42,10 @@ interface SendOptions {
   cacheControl?: string | undefined
   /** The actor in the audit log when the request has no credentials: the issuer of the link. */
   reader?: string | undefined
+  /** The image, if the object is a rendition of one. */
+  image?: StoredFile
+  /** The content, if it is not stored. */
+  content?: Buffer | undefined
 }
 
 declare module 'fastify' {
@@ -85,7 +89,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
       this.header('content-range', `bytes */${object.size}`)
       throw new IntervalloNonValido()
     }
-    const content = isHead ? Readable.from([]) : await open(request, object, range)
+    const content = isHead ? Readable.from([]) : await open(request, object, range, options.content)
     if (!isHead) destroyWhenStalled(raw, stalledReaderMs)
     if (range) this.code(206).header('content-range', `bytes ${range.start}-${range.end}/${object.size}`)
     return this.headers({
@@ -96,10 +100,14 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
       'x-robots-tag': 'none'
     }).send(content)
 
-    async function open (request: FastifyRequest, object: StoredFile, range: ByteRange | undefined) {
+    async function open (
+      request: FastifyRequest, object: StoredFile, range: ByteRange | undefined, content: Buffer | undefined
+    ) {
       // A range of a few bytes also keeps a file open.
       finished(raw, (options.isSigned ? acquireSignedSlot : acquireSlot)(request))
-      if (object.bucket === DOCUMENTS) await recordReading(request, object, options.reader)
+      const source = options.image ?? object
+      if (source.bucket === DOCUMENTS) await recordReading(request, source, options.reader)
+      if (content) return Readable.from([content.subarray(range?.start, range && range.end + 1)])
       return await app.files.read(object, range)
     }
   })
@@ -117,12 +125,15 @@ function rangeOf ({ headers }: FastifyRequest, tag: string, modified: string, si
   return ifRange === undefined || ifRange === tag || ifRange === modified ? readRange(headers.range, size) : undefined
 }
 
-function presentation ({ name, content_type: type }: StoredFile, { download, isLinked = false }: SendOptions) {
+function presentation (object: StoredFile, { download, image = object, isLinked = false }: SendOptions) {
+  const { content_type: type } = object
   const essence = type.split(';', 1)[0]!.trim().toLowerCase()
   const isShown = SHOWN.has(essence) && download === undefined
   return {
     'content-type': type,
-    'content-disposition': contentDisposition(isShown ? 'inline' : 'attachment', download || name.split('/').at(-1)!),
+    'content-disposition': contentDisposition(
+      isShown ? 'inline' : 'attachment', download || image.name.split('/').at(-1)!
+    ),
     'content-security-policy': essence === 'application/pdf' ? PDF_POLICY : POLICY,
     'cross-origin-resource-policy': isLinked ? 'cross-origin' : 'same-origin',
     'x-content-type-options': 'nosniff'

@@ -200,6 +200,6 @@ function isOurs (err: FastifyError): boolean {
 }
 
 function logFailure (log: FastifyBaseLogger, err: FastifyError, { status, codice }: Problem) {
-  if (status === 503) log.warn({ codice }, 'request refused')
+  if (status === 503 || status === 507) log.warn({ codice }, 'request refused')
   else log.error({ err }, 'request failed')
 }

@@ -96,10 +96,10 @@ export function logRequest (request: FastifyRequest, reply: FastifyReply, status
   }, 'request')
 }
 
-/** 503 is a warning, because it is temporary. Other 5xx are our bugs. */
+/** 503 and 507 are warnings, because they are temporary. Other 5xx are our bugs. */
 function levelOf (status: number): 'info' | 'warn' | 'error' {
   if (status < 500) return 'info'
-  return status === 503 ? 'warn' : 'error'
+  return status === 503 || status === 507 ? 'warn' : 'error'
 }
 
 /**

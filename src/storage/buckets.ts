@@ -1,6 +1,6 @@
-import { asc, desc, eq, sql } from 'drizzle-orm'
+import { and, asc, desc, eq, ne, sql } from 'drizzle-orm'
 import { buckets as t } from '#drizzle/tables/storage.ts'
-import { BUCKETS } from '#schemas/storage.ts'
+import { BUCKETS, RENDITIONS } from '#schemas/storage.ts'
 import type { BucketListQuery } from '#schemas/storage-bucket.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { postgresError } from '#src/database/problems.ts'
@@ -38,7 +38,7 @@ export async function listBuckets (db: Executor, query: BucketListQuery): Promis
   const { limit, offset = 0, sortColumn = 'name', sortOrder = 'asc', search } = query
   const column = sortColumn === 'created_at' || sortColumn === 'updated_at' ? t[sortColumn] : sql`${t.id} collate "C"`
   return await db.select().from(t)
-    .where(search ? sql`position(lower(${search}) in lower(${t.id})) > 0` : undefined)
+    .where(and(ne(t.id, RENDITIONS), search ? sql`position(lower(${search}) in lower(${t.id})) > 0` : undefined))
     .orderBy((sortOrder === 'asc' ? asc : desc)(column), asc(t.id))
     .limit(Math.min(limit ?? BUCKETS_MAX, BUCKETS_MAX)).offset(Math.min(offset, BUCKETS_MAX))
 }

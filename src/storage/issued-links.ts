@@ -1,5 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { DOCUMENTS } from '#schemas/storage.ts'
+import type { Transform } from '#schemas/storage-transform.ts'
 import type { Credential, Principal } from '#src/http/auth.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
@@ -16,7 +17,7 @@ const DOCUMENT_SECONDS = 60
 
 /** Signs links that read files of one bucket, for the caller of a request. @throws RegistroNonDisponibile */
 export async function issueLinks (
-  request: FastifyRequest, links: Links, files: readonly StoredFile[], seconds: number
+  request: FastifyRequest, links: Links, files: readonly (StoredFile & { transform?: Transform })[], seconds: number
 ): Promise<SignedLink[]> {
   const documents = files.filter(({ bucket }) => bucket === DOCUMENTS)
   if (documents.length === 0) return files.map((file) => links.signDownload(file, seconds))

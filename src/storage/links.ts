@@ -1,4 +1,5 @@
 import { createSigner, createVerifier } from 'fast-jwt'
+import type { Transform } from '#schemas/storage-transform.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Credential } from '#src/http/auth.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
@@ -7,10 +8,18 @@ import type { StoredFile } from '#src/services/files/file-service.ts'
 const AUDIENCE = 'locanda/storage'
 
 /**
+/**
  * A link that reads one version of a file. It is void once the file is replaced or deleted. A link to a guest's
- * document is also void once the credential of its issuer is.
+ * document is also void once the credential of its issuer is. A link to a transformed image contains the
+ * transformation, so that its reader cannot choose another one.
  */
-interface DownloadClaims { scope: 'download', url: string, object: string, issuer?: Credential }
+interface DownloadClaims {
+  scope: 'download'
+  url: string
+  object: string
+  issuer?: Credential
+  transform?: Transform | undefined
+}
 
 /** A link that writes one file on behalf of the person who requested it. */
 interface UploadClaims { scope: 'upload', url: string, owner: string, upsert: boolean }
@@ -59,16 +68,22 @@ export function createLinks (keys: Keys) {
   }
 
   return {
-    /** @param issuer required for a link to a guest's document */
+    /** @param file with the `issuer` of a link to a guest's document, and the `transform` of an image */
     signDownload (
-      { issuer, ...file }: Named & Pick<StoredFile, 'id'> & { issuer?: Credential }, seconds: number, now = Date.now()
+      file: Named & Pick<StoredFile, 'id'> & Pick<DownloadClaims, 'issuer' | 'transform'>,
+      seconds: number,
+      now = Date.now()
     ): SignedLink {
-      return seal({ scope: 'download', url: urlOf(file), object: file.id, ...issuer && { issuer } }, seconds, now)
+      const { id: object, issuer, transform } = file
+      const claims = { ...issuer && { issuer }, ...transform && { transform } }
+      return seal({ scope: 'download', url: urlOf(file), object, ...claims }, seconds, now)
     },
     signUpload: (file: Named, link: UploadLink, seconds: number, now = Date.now()): SignedLink =>
       seal({ scope: 'upload', url: urlOf(file), ...link }, seconds, now),
-    /** The id of the object that the link reads, and who issued the link. */
-    readDownload (token: string, file: Named, now = Date.now()): Pick<DownloadClaims, 'object' | 'issuer'> | LinkFault {
+    /** The id of the object that the link reads, its transformation, and who issued the link. */
+    readDownload (
+      token: string, file: Named, now = Date.now()
+    ): Pick<DownloadClaims, 'object' | 'issuer' | 'transform'> | LinkFault {
       const claims = open(token, 'download', urlOf(file), now)
       return typeof claims === 'string' || claims.scope === 'download' ? claims : 'other'
     },

@@ -85,6 +85,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   RATE_LIMIT_WINDOW: ['0', '86401', '1 minute'],
   ERASE_AFTER_DAYS: ['0', '3651', '1.5', 'mai'],
   IMAGE_RETENTION_DAYS: ['-1', '3651', '1.5', 'mai'],
+  DISK_RESERVE_MIB: ['-1', '1000001', '0.5', '10%'],
   DRAIN_SECONDS: ['-1', '301', '1.5', 'sei'],
   OVERLOAD_AFTER_MS: ['99', '-1', 'un secondo', '2.5'],
   LOG_LEVEL: ['verbose', 'INFO'],

@@ -6,7 +6,7 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 8720, files: 96 },
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 8820, files: 97 },
   { folders: ['src/identity'], lines: 12_940, files: 125 },
   { folders: ['src/alloggiati'], lines: 13_440, files: 106 },
   { folders: ['src/backup', 'src/events'], lines: 3010, files: 28 },
@@ -14,8 +14,8 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
-  { folders: ['src'], lines: 55_700, files: 608 },
-  { folders: ['test'], lines: 63_990, files: 402 }
+  { folders: ['src'], lines: 56_110, files: 613 },
+  { folders: ['test'], lines: 64_310, files: 404 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

@@ -10,3 +10,9 @@ export const ArchivioNonDisponibile = createError(
   'L’archivio dei file non è momentaneamente disponibile: riprovare fra poco',
   503
 )
+/** The disk has only its reserve left, which files may not use. */
+export const ArchivioPieno = createError(
+  'ARCHIVIO_PIENO',
+  'Lo spazio per i file è finito: eliminarne alcuni, o ingrandire il disco del server',
+  507
+)

@@ -11,6 +11,7 @@ import type { Backend } from './backends/backend.ts'
 import { chooseBackend, filesFolder } from './backends/choose-backend.ts'
 import { s3Settings } from './backends/s3-backend.ts'
 import { compareFiles } from './compare-files.ts'
+import { keepDiskReserve } from './disk-reserve.ts'
 import { generations } from './key-wrapping.ts'
 import { mapBackendErrors } from './backend-errors.ts'
 import { encryptedFiles } from './encrypted-files.ts'
@@ -32,7 +33,8 @@ interface FilesOptions {
 export default fp<FilesOptions>(async function files (app, { config, keys, wrapBackend = (each) => each }) {
   const { db, log } = app
   const remote = s3Settings(config)
-  const backend = mapBackendErrors(wrapBackend(chooseBackend(config)), log)
+  const mapped = mapBackendErrors(wrapBackend(chooseBackend(config)), log)
+  const backend = remote ? mapped : keepDiskReserve(mapped, filesFolder(config), config.DISK_RESERVE_MIB)
   const make = async () => { if (!remote) await makeFolder(filesFolder(config)) }
   const marker = backendMarker({ db, log, backend, make })
   const discardHooks = new Map<string, DiscardHook[]>()

@@ -35,6 +35,9 @@ const KINDS = {
   AccessDenied: { status: 403, error: 'Unauthorized', message: 'Access denied' },
   SlowDown: { status: 429, error: 'SlowDown', message: 'Too many requests, please try again later' },
   Unavailable: { status: 503, error: 'SlowDown', message: 'The service is busy, please try again later' },
+  DiskFull: {
+    status: 507, error: 'InsufficientStorage', message: 'The disk of the server is full: delete files, then try again'
+  },
   InternalError: { status: 500, error: 'Internal', message: 'Internal Server Error' }
 } as const satisfies Record<string, Kind>
 
@@ -42,15 +45,15 @@ type StorageErrorCode = keyof typeof KINDS
 
 /** Kinds that use another code, because the protocol has none for them. */
 const CODES = {
-  NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown'
-} as const
+  NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown', DiskFull: 'InternalError'
+} as const satisfies Partial<Record<StorageErrorCode, StorageErrorBody['code']>>
 
 function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
-  return kind === 'NoSuchRoute' || kind === 'NoCredentials' || kind === 'Unavailable' ? CODES[kind] : kind
+  return kind in CODES ? CODES[kind as keyof typeof CODES] : kind as Exclude<StorageErrorCode, keyof typeof CODES>
 }
 
 /** Statuses that are also sent over HTTP, because clients need them. All others become 400, as in the real server. */
-const TOLD = new Set([401, 403, 416, 429, 500, 503])
+const TOLD = new Set([401, 403, 416, 429, 500, 503, 507])
 
 export class StorageError extends Error {
   readonly code: StorageErrorCode
@@ -71,6 +74,7 @@ const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
   OGGETTO_ESISTENTE: 'KeyAlreadyExists',
   BUCKET_NON_TROVATO: 'NoSuchBucket',
   INTERVALLO_NON_VALIDO: 'InvalidRange',
+  ARCHIVIO_PIENO: 'DiskFull',
   FST_ERR_CTP_BODY_TOO_LARGE: 'EntityTooLarge',
   FST_ERR_CTP_INVALID_MEDIA_TYPE: 'InvalidMimeType',
   FST_REQ_FILE_TOO_LARGE: 'EntityTooLarge'
@@ -85,9 +89,9 @@ const BROKEN_BODY = /^(?:aborted|Unexpected end of|Multipart: Boundary not found
 export function renderStorageError (err: FastifyError | StorageError, request: FastifyRequest, reply: FastifyReply) {
   const { code, message } = translate(err)
   const { status, error } = KINDS[code]
-  if (status === 503) {
+  if (status === 503 || status === 507) {
     request.log.warn({ code: err.code }, 'request refused')
-    if (!reply.hasHeader('retry-after')) reply.header('retry-after', '5')
+    if (status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   } else if (status >= 500) {
     request.log.error({ err }, 'request failed')
   }

@@ -4,12 +4,14 @@ import { BucketParams } from '#schemas/storage-bucket.ts'
 import {
   FileParams, NoFields, SignBody, Signed, SignedMany, SignedUpload, SignManyBody
 } from '#schemas/storage-protocol.ts'
+import type { Transform } from '#schemas/storage-transform.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
 import { isOfTheProduct } from '../buckets.ts'
 import { isFileName } from '../file-names.ts'
 import { issueLinks } from '../issued-links.ts'
 import { findVisible, isTaken } from '../object-rows.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
+import { isTransformed } from '../transforms.ts'
 import { StorageError } from './errors.ts'
 
 /** Maximum lifetime of a link in seconds, for personal files and for others. Links to guests' documents are shorter. */
@@ -36,8 +38,10 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
   const { db } = app
 
   app.post('/object/sign/:bucket/*', signRoute, async (request) => {
-    const { params: { bucket, '*': name }, body: { expiresIn } } = request
-    const [signedURL] = await linksTo(request, [await namedFiles.visible(request, bucket, name)], expiresIn)
+    const { params: { bucket, '*': name }, body: { expiresIn, transform } } = request
+    const file = await namedFiles.visible(request, bucket, name)
+    const linked = transform && isTransformed(transform) ? { ...file, transform } : file
+    const [signedURL] = await linksTo(request, [linked], expiresIn)
     return { signedURL: signedURL! }
   })
 
@@ -66,12 +70,15 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
     return { url: `/object/upload/sign/${bucket}/${name}?token=${token}`, token }
   })
 
-  /** Links to files of one bucket. */
-  async function linksTo (request: FastifyRequest, files: readonly StoredFile[], seconds: number): Promise<string[]> {
+  /** Links to files of one bucket, or to a transformed image. */
+  async function linksTo (
+    request: FastifyRequest, files: readonly (StoredFile & { transform?: Transform })[], seconds: number
+  ): Promise<string[]> {
     const isPersonal = files.some(({ bucket }) => isOfTheProduct(bucket) && !namedFiles.isWritable(bucket))
     const longest = isPersonal ? LONGEST.personal : LONGEST.other
     const signed = await issueLinks(request, links, files, Math.min(seconds, longest))
-    return files.map(({ bucket, name }, at) => `/object/sign/${bucket}/${name}?token=${signed[at]!.token}`)
+    return files.map(({ bucket, name, transform }, at) =>
+      `/${transform ? 'render/image' : 'object'}/sign/${bucket}/${name}?token=${signed[at]!.token}`)
   }
 }
 export default linkRoutes

@@ -8,11 +8,12 @@ import downloadRoutes from './download-routes.ts'
 import { renderStorageError, StorageError } from './errors.ts'
 import linkRoutes from './link-routes.ts'
 import objectRoutes from './object-routes.ts'
+import renderRoutes from './render-routes.ts'
 import type { ProtocolOptions } from '../named-files.ts'
 import uploadRoutes from './upload-routes.ts'
 
-/** Features of Supabase Storage that this server lacks: transformed images, resumable uploads, S3, tables, vectors. */
-const NOT_OFFERED = /^\/storage\/v1\/(?:render|upload\/resumable|s3|iceberg|vector|cdn)(?:\/|\?|$)/i
+/** Features of Supabase Storage that this server lacks: resumable uploads, S3, tables, vectors. */
+const NOT_OFFERED = /^\/storage\/v1\/(?:upload\/resumable|s3|iceberg|vector|cdn)(?:\/|\?|$)/i
 
 /** The protocol of Supabase Storage (paths, bodies, errors, codes), so that the official clients work unchanged. */
 const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
@@ -31,6 +32,7 @@ const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links
 
   await app.register(uploadRoutes, options)
   await app.register(downloadRoutes, options)
+  await app.register(renderRoutes, options)
   await app.register(async (json) => {
     await json.register(emptyBody)
     for (const routes of [objectRoutes, linkRoutes, bucketRoutes]) await json.register(routes, options)

@@ -1,0 +1,43 @@
+import { statfs } from 'node:fs/promises'
+import type { Backend } from './backends/backend.ts'
+import { ArchivioPieno } from './errors.ts'
+
+const MIB = 1024 ** 2
+/** The default reserve: this share of the disk, at least a GiB. */
+const RESERVE = { share: 0.1, leastBytes: 1024 * MIB }
+
+/**
+ * Stops writes of files while the disk of their folder has less free space than the reserve. The database needs the
+ * reserve to start, and to delete files.
+ * @param reserveMib undefined: the default reserve
+ */
+export function keepDiskReserve (backend: Backend, folder: string, reserveMib: number | undefined): Backend {
+  /** @throws ArchivioPieno */
+  async function requireRoom (): Promise<void> {
+    // The backend reports a missing folder.
+    const disk = await statfs(folder).catch(() => undefined)
+    if (disk === undefined) return
+    const { blocks, bavail, bsize } = disk
+    const reserve = reserveMib === undefined
+      ? Math.max(RESERVE.leastBytes, RESERVE.share * blocks * bsize)
+      : reserveMib * MIB
+    if (bavail * bsize < reserve) throw new ArchivioPieno()
+  }
+
+  /** Checks again while the content arrives, because many uploads may run at a time. */
+  async function * whileRoom (content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
+    for await (const piece of content) {
+      await requireRoom()
+      yield piece
+    }
+  }
+
+  return {
+    ...backend,
+    put: (id, content) => backend.put(id, whileRoom(content)),
+    async copy (from, to) {
+      await requireRoom()
+      return await backend.copy(from, to)
+    }
+  }
+}

@@ -1,0 +1,43 @@
+import { TRANSFORM_SIDE_MAX, type Transform } from '#schemas/storage-transform.ts'
+
+/** A transformation with its output format resolved. Values that a request leaves out are missing. */
+export interface Rendering {
+  width?: number
+  height?: number
+  resize?: 'cover' | 'contain' | 'fill'
+  quality?: number
+  /** Missing: the format of the image. */
+  format?: 'webp' | 'avif'
+}
+
+/** Whether a transformation changes the image. If it does not, a signed link reads the file itself. */
+export function isTransformed (transform: Transform): boolean {
+  return Object.keys(renderingOf(transform, undefined)).length > 0
+}
+
+/** Whether the response depends on the header `Accept`. */
+export function isNegotiated ({ format }: Transform): boolean {
+  return format === undefined
+}
+
+/** The rendering for a client. Sizes are bounded as in the real server, and 0 means that a size is missing. */
+export function renderingOf (transform: Transform, accept: string | undefined): Rendering {
+  const { width, height, resize = 'cover', quality, format } = transform
+  const wanted = format ?? (accept?.includes('image/webp') ? 'webp' : 'origin')
+  return {
+    ...width && { width: Math.min(width, TRANSFORM_SIDE_MAX) },
+    ...height && { height: Math.min(height, TRANSFORM_SIDE_MAX) },
+    ...(width || height) && { resize },
+    ...quality && { quality },
+    ...wanted !== 'origin' && { format: wanted }
+  }
+}
+
+/** The real server's names of `resize`. */
+const RESIZING = { cover: 'fill', contain: 'fit', fill: 'force' } as const
+
+/** A rendering in the words of the real server. Equal renderings have the same text, which names a rendition. */
+export function describeRendering ({ width, height, resize, quality, format }: Rendering): string {
+  const parts = { height, width, resizing_type: resize && RESIZING[resize], quality, format }
+  return Object.entries(parts).flatMap(([name, value]) => value === undefined ? [] : [`${name}:${value}`]).join(',')
+}
