@@ -66,7 +66,7 @@ export const InvioBody = Closed({
 }, { examples: [{ ospiti: [GUEST_EXAMPLE], prenotazione: { id: 1, ...STAY_EXAMPLE }, testMode: true }] })
 export type InvioBody = Static<typeof InvioBody>
 
-/** The same for the file that is uploaded by hand. It has no test mode. */
+/** The body of the request for the file that is uploaded by hand: `InvioBody` without test mode. */
 export const FileBody = Closed(
   { ospiti: Ospiti, prenotazione: GivenStay, soggiorno: GivenStay },
   {

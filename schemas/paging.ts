@@ -17,7 +17,7 @@ export const paging = {
   })))
 }
 
-/** The same, for routes that return the whole list without them. */
+/** Like `paging`, for routes that return the whole list when `limit` and `cursor` are missing. */
 export const pagingOrWhole = {
   ...paging,
   limit: limit('Elementi per pagina; se manca, tutto l’elenco, o 100 con cursor')

@@ -22,7 +22,7 @@ export const API_KEY = 'chiave-di-prova-0123456789'
 export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
 /** The disk of the tests may be nearly full. */
 export const NO_DISK_RESERVE = { DISK_RESERVE_MIB: '0' }
-/** The same for other processes that must confirm a change, and for Redis. */
+/** Other processes that must confirm a change, and Redis, also have this long to answer. */
 const PATIENT = { listenersMs: 20_000, redisResponseMs: 20_000 }
 
 type Environ = Record<string, string | undefined>

@@ -2,7 +2,7 @@
 export const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
   { name: 'Documenti', description: 'Immagini dei documenti degli ospiti' },
-  { name: 'Lettere', description: 'Lettere di benvenuto, e che cosa la struttura dice di sé' },
+  { name: 'Lettere', description: 'Lettere di benvenuto, e i dati della struttura' },
   { name: 'PDF', description: 'Report, documenti PDF e i loro modelli' },
   { name: 'Riservatezza', description: 'Che cosa è conservato di una prenotazione, copia e cancellazione' },
   { name: 'Alloggiati Web', description: 'Schedine alla Polizia di Stato' },

@@ -24,7 +24,7 @@ const guestList = sql<Guest[]>`(
   from ${ospiti} o where o.prenotazione_id = ${t}.id
 )`
 
-/** The same columns plus the guests in order, in one round trip. The schema selects the guests' columns, too. */
+/** `bookingColumns` and the guests in order, in one round trip. The schema selects the guests' columns, too. */
 export const detailColumns = pick({ ...columns, ospiti: guestList }, fieldNames(BookingDetail))
 
 function guestObject (names: typeof guestFields): SQL {

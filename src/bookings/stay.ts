@@ -41,7 +41,7 @@ export function newStayErrors (fields: Readonly<Record<string, unknown>>): Field
   return givenStayErrors(fields)
 }
 
-/** The same for a change, whose other days are not known yet. */
+/** Validation errors of the days in a change, before the stored days of the booking are read. */
 export function givenStayErrors (
   { check_in, check_out, numero_notti }: Readonly<Record<string, unknown>>
 ): FieldError[] {

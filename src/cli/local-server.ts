@@ -12,7 +12,7 @@ interface ServerEnvironment {
   config: Config
   /** The service key, with all rights, that the server derives itself. An external provider does not accept it. */
   ownServiceKey: string
-  /** The same for one minute, for a call to the server. */
+  /** A service key that is valid for one minute, for a call to the server. */
   momentaryKey: string
 }
 

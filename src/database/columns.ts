@@ -22,8 +22,8 @@ export function containing (text: string): string {
 }
 
 /**
- * Matches one of many ids, passed as one parameter. A statement allows at most 65,535, and hundreds cost more than the
- * read itself.
+ * Matches one of many ids, passed as one array parameter. A statement has at most 65,535 parameters, and hundreds of
+ * parameters cost more than the read itself.
  */
 export function isOneOf (column: SQLWrapper, ids: Iterable<number>): SQL {
   return sql`${column} = any(${`{${[...ids].join()}}`}::int[])`

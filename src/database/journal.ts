@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type postgres from 'postgres'
 
+/** The folder of the migrations, with Drizzle's journal of them. */
 export const MIGRATIONS = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url))
 
 /** A migration: its number, the timestamp that identifies it in the database, and its file name. */

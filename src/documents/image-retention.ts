@@ -8,7 +8,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, dayInRome, type Clock, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
-import { DOCUMENTS, isOfGuest, ofBooking, placeOf } from './image-names.ts'
+import { DOCUMENTS, isDocumentImage, bookingPrefix, parseImageName } from './image-names.ts'
 
 /** Images per batch. */
 const BATCH = 1000
@@ -55,7 +55,8 @@ export function imageRetention (
 
   /** How long and why images are kept. Images of bookings that do not exist are left out. */
   async function statusesOf (db: Executor, images: readonly StoredFile[]): Promise<KeptImage[]> {
-    const placed = images.filter(({ name }) => isOfGuest(name)).map((image) => ({ image, ...placeOf(image.name) }))
+    const placed = images.filter(({ name }) => isDocumentImage(name))
+      .map((image) => ({ image, ...parseImageName(image.name) }))
     const bookings = new Set(placed.map(({ booking_id }) => booking_id))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
     return placed.flatMap(({ image, booking_id: booking, guest_idx: guest, side }) => {
@@ -72,7 +73,7 @@ export function imageRetention (
     return await db.transaction(async (tx) => {
       // Serializes with uploads, deletions and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
-      const due = (await statusesOf(tx, await files.findByPrefix(tx, DOCUMENTS, ofBooking(booking)))).filter(isDue)
+      const due = (await statusesOf(tx, await files.findByPrefix(tx, DOCUMENTS, bookingPrefix(booking)))).filter(isDue)
       if (due.length === 0) return 0
       await files.discard(tx, due.map(({ image }) => image))
       await audit.append(tx, {

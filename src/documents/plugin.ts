@@ -15,7 +15,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { FileService } from '#src/services/files/file-service.ts'
 import { DocumentoNonTrovato } from './errors.ts'
-import { DOCUMENTS, ofBooking, ofGuest, ofSide } from './image-names.ts'
+import { DOCUMENTS, bookingPrefix, guestPrefix, sidePrefix } from './image-names.ts'
 import { imageRetention, type ImageRetention } from './image-retention.ts'
 import { saveImage } from './upload.ts'
 
@@ -25,7 +25,7 @@ function imageReport (
 ): PersonalDataReport {
   return {
     async describe (db, booking) {
-      const images = await retention.statusesOf(db, await files.findByPrefix(db, DOCUMENTS, ofBooking(booking)))
+      const images = await retention.statusesOf(db, await files.findByPrefix(db, DOCUMENTS, bookingPrefix(booking)))
       return images.map(({ guest, side, stato, until }) => ({
         ...REPORT_DEFAULTS,
         cosa: 'immagine_documento',
@@ -38,10 +38,10 @@ function imageReport (
     },
 
     async files (db, booking) {
-      const images = await files.findByPrefix(db, DOCUMENTS, ofBooking(booking))
+      const images = await files.findByPrefix(db, DOCUMENTS, bookingPrefix(booking))
       // `documenti/<guest>/<side>.<extension>`
       return images.map((image) =>
-        storedFile(files, `documenti/${image.name.slice(ofBooking(booking).length)}`, image))
+        storedFile(files, `documenti/${image.name.slice(bookingPrefix(booking).length)}`, image))
     }
   }
 }
@@ -84,9 +84,9 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     run: retention.purge
   })
 
-  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(ofBooking)))
+  app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(bookingPrefix)))
   app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
-    discard(tx, removed.map((guest) => ofGuest(booking, guest))))
+    discard(tx, removed.map((guest) => guestPrefix(booking, guest))))
   // Otherwise a repeated request would report that a deleted image is stored.
   app.addDiscardHook(DOCUMENTS, (tx, names, { isReplaced }) =>
     app.eraseResponses(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
@@ -107,7 +107,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
   })
 
   app.get('/api/documents/:booking_id/:guest_idx/:side', downloadRoute, async (request, reply) => {
-    const [image] = await files.findByPrefix(db, DOCUMENTS, ofSide(request.params))
+    const [image] = await files.findByPrefix(db, DOCUMENTS, sidePrefix(request.params))
     if (!image) throw new DocumentoNonTrovato()
     return await reply.sendObject(image)
   })

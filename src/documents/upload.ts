@@ -7,7 +7,7 @@ import { authorOf } from '#src/services/audit/log.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import type { Image } from '#src/services/images/plugin.ts'
 import type { WrittenFile } from '#src/services/files/file-service.ts'
-import { DOCUMENTS, ofSide } from './image-names.ts'
+import { DOCUMENTS, sidePrefix } from './image-names.ts'
 
 /** Bytes of a re-encoded image, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
@@ -31,7 +31,7 @@ export async function saveImage (
     campo: 'base64Image', caller, signal
   })
   checkExtension(upload, image)
-  const name = ofSide(upload) + image.extension
+  const name = sidePrefix(upload) + image.extension
   const file = await files.write(
     image.bytes, { bucket: DOCUMENTS, name, contentType: image.contentType, owner: caller }, STORED_MAX
   )
@@ -47,7 +47,7 @@ async function keepImage (
     // The lock serializes uploads, deletions and purges of one booking. One connection runs its statements in order, so
     // the search runs after the lock.
     const [, before] = await Promise.all([
-      requirePlace(tx, placeOf(upload), { lock: true }), files.findByPrefix(tx, DOCUMENTS, ofSide(upload))
+      requirePlace(tx, placeOf(upload), { lock: true }), files.findByPrefix(tx, DOCUMENTS, sidePrefix(upload))
     ])
     // An image of another format has a name that is not reused.
     const isReplaced = ({ name }: { name: string }) => name === file.name

@@ -6,7 +6,7 @@ import { publicPath } from '#src/lib/local-paths.ts'
 
 /** The first slash of a local URL in an HTML attribute. Text entered by users is escaped and has no `"`. */
 const IN_PAGE = /(?<= (?:href|action|src|data-options)=")\/(?!\/)/g
-/** The same in a header: bare in `Location`, in angle brackets in `Link`. */
+/** The first slash of a local URL in a header: bare in `Location`, in angle brackets in `Link`. */
 const IN_HEADER = /^<?\/(?!\/)/
 
 /**

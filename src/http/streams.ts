@@ -15,7 +15,7 @@ export interface StreamOptions {
 
 /**
  * Yields JSON in pieces. Each is produced when the client has read those before.
- * @param takeTurn announces a long response. Call it before the first piece. Later calls do nothing.
+ * @param acquireSlot announces a long response. Call it before the first piece. Later calls do nothing.
  */
 export type JsonPieces = (acquireSlot: () => void) => AsyncGenerator<string>
 

@@ -8,10 +8,10 @@ import { DAY_OR_PART, dayWords, formatWords, patternWords, receivedOfType, withR
 
 interface Params { [name: string]: unknown, campo: string, value: unknown }
 
-/** For names of fields in either gender. */
+/** A message without an adjective, so that it agrees with field names of either gender. */
 const HAS_VALUE = 'deve avere un valore'
 
-/** JSON Schema keywords in Italian. */
+/** The Italian message of each JSON Schema keyword. */
 const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   required: () => 'è un campo obbligatorio',
   additionalProperties: () => 'non è un campo previsto',
@@ -40,7 +40,7 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
 
 const DAYS = ['day', 'day-or-empty', 'birth-or-empty']
 
-/** The right value in place of a day in another notation, or of a word for a sex. */
+/** Proposes the right value for a day in another notation, or for a word for a sex. */
 function proposalFor ({ keyword, params }: FastifySchemaValidationError, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   if (DAYS.includes(String(params.format)) || params.pattern === DAY_OR_PART) return readDay(value)
@@ -74,14 +74,14 @@ const PARTS = { params: 'params', querystring: 'query', headers: 'headers', body
 type Part = keyof typeof PARTS
 
 /**
- * Validation errors of all parts as `{campo, messaggio}`, one for each field, at most `FIELDS_MAX`. A `campo` in a list
- * reads `dati[0].nome`. It is empty for the body as a whole.
+ * Validation errors of all parts of a request as `{campo, messaggio}`, one for each field, at most `FIELDS_MAX`. For a
+ * field in a list, `campo` is like `dati[0].nome`. The body as a whole has an empty `campo`.
  * @param err Fastify's error, which covers only the first invalid part
  */
 export function fieldErrors (request: FastifyRequest, { validation, validationContext }: FastifyError): FieldError[] {
   const refused = Object.keys(PARTS)
     .flatMap((part) => {
-      const errors = part === validationContext ? validation : faultsOf(request, part as Part)
+      const errors = part === validationContext ? validation : validationErrorsOf(request, part as Part)
       return errorsOfPart(errors ?? [], part as Part, request[PARTS[part as Part]])
     })
   const named = new Set(refused.map(({ campo }) => campo))
@@ -90,13 +90,13 @@ export function fieldErrors (request: FastifyRequest, { validation, validationCo
   return [...refused, ...further].slice(0, FIELDS_MAX)
 }
 
-function faultsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {
+function validationErrorsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {
   const validate = request.getValidationFunction(part)
   // Fastify also validates a missing part as null.
   return validate?.(request[PARTS[part]] ?? null) === false ? validate.errors : undefined
 }
 
-/** Keywords that say little about a value when a format or pattern rejects it too. */
+/** Keywords whose error is left out when the format rejects the value, too. */
 const VAGUE = ['maxLength']
 
 function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Part, data: unknown): FieldError[] {
@@ -114,7 +114,7 @@ function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Pa
   return [...found.values()]
 }
 
-/** The value that an error's path names. */
+/** The value to which an error's path points. */
 function valueAt (data: unknown, path: string): unknown {
   return path.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], data)

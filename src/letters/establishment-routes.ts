@@ -22,12 +22,12 @@ const URL = '/api/v1/struttura'
 
 interface EstablishmentOptions { config: Config, establishments: Establishments }
 
-const getRoute = route({ access: 'auth' }, 'getStruttura', 'Che cosa la struttura dice di sé nelle lettere', {
+const getRoute = route({ access: 'auth' }, 'getStruttura', 'I dati della struttura nelle lettere', {
   response: { 200: EstablishmentResponse, 304: Type.Null() }
 })
 
 const updateRoute = route(
-  { access: 'admin', versioned: true }, 'putStruttura', 'Cambia i campi presenti di ciò che la struttura dice di sé', {
+  { access: 'admin', versioned: true }, 'putStruttura', 'Cambia i dati della struttura che sono presenti', {
     errorCodes: ['STRUTTURA_CAMBIATA'],
     description: 'Null svuota un campo: le lettere non lo nominano. Con If-Match si cambia solo quella versione.',
     body: EstablishmentUpdate,
@@ -59,8 +59,8 @@ const deleteLogoRoute = route(
 )
 
 /**
- * The establishment's data for its letters, and the logo at their head. Every authenticated caller may read them,
- * administrators change them.
+ * The establishment's data for letters, and the logo at the head of letters. Every authenticated caller may read both,
+ * administrators may change both.
  */
 export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
   app, { config, establishments }
@@ -116,7 +116,7 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
 
   /** Replaces or removes the logo. */
   async function changeLogo (tx: Transaction, request: FastifyRequest, keep?: () => Promise<unknown>): Promise<void> {
-    // Serializes changes.
+    // Locks the row, so that concurrent changes of the logo run one after the other.
     await establishments.touch(tx)
     const before = await findLogo(files, tx)
     if (!before && !keep) throw new LogoNonTrovato()
@@ -127,7 +127,7 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   }
 }
 
-/** Includes the logo's id: its file can be replaced or deleted like any other, which does not change the version. */
+/** Includes the id of the logo's file: `/storage/v1` can delete the file, and the version does not change. */
 function tagOf (versione: number, logo: StoredFile | undefined): string {
   return logo ? `"${versione}-${logo.id.slice(0, 8)}"` : `"${versione}"`
 }

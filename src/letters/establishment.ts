@@ -8,7 +8,7 @@ import { StrutturaCambiata } from './errors.ts'
 /** The establishment's data. A missing fact is null. */
 type EstablishmentFields = Required<Omit<EstablishmentUpdate, 'logo' | 'updated_at'>>
 
-/** The same with its version, which is 0 before the first change. */
+/** The establishment's data with their version, which is 0 before the first change. */
 export interface StoredEstablishment { fields: EstablishmentFields, versione: number, updated_at: Date | null }
 
 type Row = typeof t.$inferSelect
@@ -17,7 +17,7 @@ const CONTEXT = 'struttura.wifi_password'
 const NAMES = Object.keys(establishmentFields) as (keyof EstablishmentFields)[]
 const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null])) as EstablishmentFields
 
-/** The fields that a change names. A client may send back everything that it received; read-only fields are ignored. */
+/** The fields that a change names. A client may send back the whole answer, so read-only fields are ignored. */
 export function changedFields (change: EstablishmentUpdate): (keyof EstablishmentFields)[] {
   return NAMES.filter((name) => change[name] !== undefined)
 }

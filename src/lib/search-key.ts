@@ -21,7 +21,7 @@ export function searchKey (text: string): string {
     .replace(ELISION, ' ').replace(DROPPED, '').replace(SEPARATORS, ' ').trim().toUpperCase()
 }
 
-/** The same without blanks: `D'Aosta`, `d aosta` and `DAOSTA` are equal. */
+/** A `searchKey` without blanks: `D'Aosta`, `d aosta` and `DAOSTA` are equal. */
 export function compactKey (text: string): string {
   return searchKey(text).replaceAll(' ', '')
 }

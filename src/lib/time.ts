@@ -63,7 +63,7 @@ export function firstDayOf (text: string): Day | undefined {
 const ITALIAN_DAY = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/
 const YEAR_FIRST = /^(\d{4})[/.-]?(\d{1,2})[/.-]?(\d{1,2})(?:[T ].*)?$/
 
-/** Reads a day in another notation, day before month, to propose the right one. Undefined if it is no day. */
+/** Converts a day in another notation to `YYYY-MM-DD`: `03/04/2026` is 3 April. Undefined for a text that is no day. */
 export function readDay (text: string): Day | undefined {
   const [, day, month, year] = ITALIAN_DAY.exec(text.trim()) ?? []
   const [, first = year, second = month, third = day] = YEAR_FIRST.exec(text.trim()) ?? []
@@ -97,7 +97,7 @@ export function createClock (today?: Day): Clock {
     const real = new Date()
     if (today === undefined) return real
     const moved = new Date(real.getTime() + daysBetween(dayInRome(real), today) * MS_PER_DAY)
-    // Summer and winter time differ by an hour, which around midnight changes the day.
+    // Summer and winter time differ by an hour, which can move an instant near midnight to another day.
     const day = dayInRome(moved)
     return day === today ? moved : new Date(moved.getTime() + (day > today ? -MS_PER_HOUR : MS_PER_HOUR))
   }

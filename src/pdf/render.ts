@@ -82,7 +82,7 @@ export async function renderPdf (source: string, data: unknown, options: RenderO
 export interface RenderedHtml { html: HtmlDocument, sheet: Sheet, warnings: Warning[] }
 
 /**
- * The same as HTML, for an external engine.
+ * Renders the document of `renderPdf` as HTML, for an external engine.
  * @throws TemplateError as `renderPdf` does
  */
 export function renderHtml (source: string, data: unknown, options: RenderOptions): RenderedHtml {

@@ -14,7 +14,7 @@ export default function makePdf (job: PdfJob): Promise<OrFault<Rendered>> {
   return orFault(job, renderPdf)
 }
 
-/** The same document as HTML, for an external engine. */
+/** Makes the document as HTML, for an external engine. */
 export function makeHtml (job: PdfJob): Promise<OrFault<RenderedHtml>> {
   return orFault(job, renderHtml)
 }

@@ -11,8 +11,8 @@ import { archive } from '#src/bookings/privacy/routes.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, guests, saveGuests } from '#test/bookings/samples.ts'
 import {
-  booked, fetchReceipt, guest, held, openSubmission, RECEIPT_DAY, retaining, send
-} from '#test/documents/retaining.ts'
+  booked, fetchReceipt, guest, held, openSubmission, RECEIPT_DAY, retentionServer, send
+} from '#test/documents/retention-steps.ts'
 import { API_KEY, type TestApp } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
 
@@ -31,7 +31,7 @@ async function unzip (bytes: Buffer): Promise<Map<string, Buffer>> {
 
 const textOf = (files: Map<string, Buffer>, name: string) => JSON.parse(String(files.get(name)))
 
-const { first, on } = await retaining(t)
+const { first, on } = await retentionServer(t)
 
 /** Each booking has two guests with images, who were sent and are on a receipt. */
 const covered = new Map<string, number>()

@@ -25,7 +25,7 @@ export interface Setting {
 export interface User {
   /** Runs the real program with these arguments. Returns the exit code and all output. */
   run (args: readonly string[], setting?: Setting): Promise<Ended>
-  /** The same within this process, for many similar cases. */
+  /** Runs the program within the test process, which is faster for many similar cases. */
   act (args: readonly string[], setting?: Setting): Promise<Ended>
   /** The file of the key. */
   file: string

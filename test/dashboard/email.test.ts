@@ -17,7 +17,7 @@ const EMAIL = {
 interface Sender extends TestApp {
   /** `POST /api/send-email` by an administrator. */
   post (email?: Partial<typeof EMAIL>, headers?: Record<string, string>): Promise<LightMyRequestResponse>
-  /** The same, when it succeeds, with the response time in milliseconds. */
+  /** The response of a successful `post`, with the response time in milliseconds. */
   send (email?: Partial<typeof EMAIL>): Promise<EmailResponse & { ms: number }>
   /** `GET /api/v1/email` by an administrator. */
   follow (ids: readonly number[]): Promise<Email[]>

@@ -4,10 +4,10 @@ import { BOOKINGS } from '#test/bookings/samples.ts'
 import { store } from '#test/storage/samples.ts'
 import {
   booked, endSubmissions, fetchReceipt, forgetReceipts, guest as guestNamed, imagesOf, openSubmission, purge,
-  RECEIPT_DAY, retaining, save, send
-} from './retaining.ts'
+  RECEIPT_DAY, retentionServer, save, send
+} from './retention-steps.ts'
 
-const { first, on } = await retaining(t)
+const { first, on } = await retentionServer(t)
 
 /** Each test uses other guests, because a sent guest cannot be sent again. */
 let nth = 0
@@ -139,7 +139,7 @@ t.test('the images of a guest who was sent before the booking moved stay, and th
 })
 
 t.test('images are deleted on the day of the receipt when the retention is zero days', async (t) => {
-  const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '0' })
+  const { first, on } = await retentionServer(t, { IMAGE_RETENTION_DAYS: '0' })
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
   const next = on(RECEIPT_DAY)

@@ -3,7 +3,7 @@ import type { CALLERS } from './requests.ts'
 
 type Caller = typeof CALLERS[number]
 
-/** The callers that send requests. */
+/** Signs in the callers of fuzzed requests. */
 export interface Callers {
   /** The credentials of a caller. After `forget`, the person is a new user with a new session. */
   headers (caller: Caller): Promise<Record<string, string>>
@@ -11,13 +11,13 @@ export interface Callers {
   forget (): void
 }
 
-/** No keep-alive: on a busy machine, an idle connection may close while a request is sent. */
-export const ONE = { connection: 'close' }
-export const ONE_JSON = { 'content-type': 'application/json', ...ONE }
+/** Headers without keep-alive: on a busy machine, an idle connection may close while a request is sent. */
+export const CLOSING = { connection: 'close' }
+export const CLOSING_JSON = { 'content-type': 'application/json', ...CLOSING }
 
 const PASSWORD = 'una-frase-lunga-per-tutti'
 
-/** The callers of a server. The service key creates administrators. */
+/** The callers of a server. The person is an administrator whom the service key has created. */
 export function callers (
   address: string, { apiKey, serviceKey }: { apiKey: string, serviceKey: string }
 ): Callers {
@@ -27,7 +27,7 @@ export function callers (
     const email = `${randomUUID()}@example.org`
     const post = async (path: string, headers: Record<string, string>, body: object) => {
       const response = await fetch(address + path, {
-        method: 'POST', headers: { ...ONE_JSON, ...headers }, body: JSON.stringify(body)
+        method: 'POST', headers: { ...CLOSING_JSON, ...headers }, body: JSON.stringify(body)
       })
       if (!response.ok) throw new Error(`${path} was answered with ${response.status}: ${await response.text()}`)
       return await response.json() as { access_token: string }

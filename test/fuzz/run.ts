@@ -1,7 +1,7 @@
 import { Agent, request as send, type IncomingHttpHeaders } from 'node:http'
 import { gunzipSync } from 'node:zlib'
 import fc from 'fast-check'
-import { callers, ONE, ONE_JSON, type Callers } from './callers.ts'
+import { callers, CLOSING, CLOSING_JSON, type Callers } from './callers.ts'
 import { operationsOf, resolver, type Document, withResponses } from './document.ts'
 import { responseChecker, type ApiResponse, type CheckResponse } from './response-checker.ts'
 import { requests, type FuzzedRequest } from './requests.ts'
@@ -40,7 +40,8 @@ const UNDO: Readonly<Record<string, { path: string, body: object }>> = {
 /** Generates requests from the server's OpenAPI document, and checks each response against it. */
 export async function runFuzz ({ address, cases, seed, ...keys }: FuzzOptions): Promise<FuzzResult> {
   const agent = new Agent({ keepAlive: true })
-  const document = withResponses(await (await fetch(`${address}/openapi.json`, { headers: ONE })).json() as Document)
+  const response = await fetch(`${address}/openapi.json`, { headers: CLOSING })
+  const document = withResponses(await response.json() as Document)
   const who = callers(address, keys)
   const checkResponse = responseChecker(document)
   const result: FuzzResult = {
@@ -95,7 +96,7 @@ async function one (
   if (undo) {
     await fetch(address + undo.path, {
       method: 'POST',
-      headers: { ...ONE_JSON, ...await who.headers('service') },
+      headers: { ...CLOSING_JSON, ...await who.headers('service') },
       body: JSON.stringify(undo.body)
     })
   }

@@ -4,7 +4,9 @@ import t from 'tap'
 import type { Scan, ScanGuestResponse } from '#schemas/scan.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, fieldsAtFault, read, saveGuests } from '#test/bookings/samples.ts'
-import { fetchReceipt, guest, held, RECEIPT_DAY, retaining, save as saveStay, send } from '#test/documents/retaining.ts'
+import {
+  fetchReceipt, guest, held, RECEIPT_DAY, retentionServer, save as saveStay, send
+} from '#test/documents/retention-steps.ts'
 import { API_KEY, build, type TestApp } from '#test/helper.ts'
 import { jpeg, withPlace } from '#test/services/images/pictures.ts'
 import { runJob } from '#test/run-job.ts'
@@ -20,7 +22,7 @@ const newBooking = async (numero_ospiti = 2) => (await create(call, { check_in: 
 const ROME = { stato_nascita: '100000100', comune_nascita: '412058091', provincia_nascita: 'RM' }
 type Data = Static<typeof ScanGuestResponse>['data']
 
-const { first, on } = await retaining(t)
+const { first, on } = await retentionServer(t)
 const purge = async (server: TestApp) => (await runJob(server, 'scan-retention')).esito
 
 t.test('a scan is stored, and returned with the same values', async (t) => {
@@ -301,7 +303,7 @@ t.test('a guest’s scan and its picture are deleted exactly as many days after 
 })
 
 t.test('a scan without a guest is deleted a number of days after it was saved', async (t) => {
-  const { first, on } = await retaining(t, { IMAGE_RETENTION_DAYS: '3' })
+  const { first, on } = await retentionServer(t, { IMAGE_RETENTION_DAYS: '3' })
   const scan = await scanning(first).saved({ image: (await jpeg()).toString('base64') })
   await first.app.sql`update scansioni set created_at = '2026-11-21T22:59:00Z'`
   t.match(await scanning(first).show(scan), { fino_a: '2026-11-24' })

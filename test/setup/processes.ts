@@ -1,8 +1,8 @@
 import { fileURLToPath } from 'node:url'
 
 /**
- * The compile cache of all test processes, for example as `NODE_COMPILE_CACHE`. A server starts in 1.2 s of CPU time
- * instead of 1.8 (Node 24.21).
+ * The folder of the compile cache of all test processes, for `NODE_COMPILE_CACHE`. With it a server starts in 1.2 s of
+ * CPU time instead of 1.8 (Node 24.21).
  */
 export const COMPILE_CACHE = fileURLToPath(new URL('../../node_modules/.cache/locanda-test', import.meta.url))
 

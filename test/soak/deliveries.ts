@@ -1,7 +1,9 @@
 import type { Disturbances } from './disturbances.ts'
 import type { Surroundings } from './surroundings.ts'
 
-/** The result of one check. It passed when `faults` is empty. */
+/* Checks that all mails and events of a soak run were delivered. */
+
+/** The result of one check, which passed when `faults` is empty. */
 export interface Finding { name: string, detail: string, faults: string[] }
 
 interface Seen extends Surroundings { disturbances: Disturbances }

@@ -18,7 +18,7 @@ const { app, call, logs, token } = test
 const move = (sourceKey: string, destinationKey: string) =>
   call('POST', '/storage/v1/object/move', { bucketId: 'public', sourceKey, destinationKey })
 
-/** Makes moves wait in the middle until the given number of them is running, so that they certainly overlap. */
+/** Makes each move wait after its delete until the given number of moves is waiting, so that they overlap. */
 async function overlapMoves (moves: number, work: () => Promise<void>): Promise<void> {
   await app.sql.unsafe(`
     create function wait_for_others () returns trigger language plpgsql as $$
@@ -151,7 +151,7 @@ t.test('the official client', async (t) => {
     t.match((await files.info('info/altro.txt')).error, { statusCode: '404', message: 'Object not found' })
   })
 
-  t.test('lists show folders first, then files; in pages; by prefix', async (t) => {
+  t.test('lists show folders before files, in pages and by prefix', async (t) => {
     const files = anna.storage.from('public')
     for (const name of ['b.txt', 'a.txt', 'sotto/uno.txt', 'sotto/due/tre.txt', 'Zeta.txt', 'a_b.txt']) {
       t.equal((await files.upload(`elenco/${name}`, name)).error, null)
@@ -291,7 +291,7 @@ t.test('the protocol uploads no file to the product’s buckets, for any caller'
   t.same(await app.db.select().from(objects).where(eq(objects.bucket, 'documents')), [])
 })
 
-t.test('no file can leave the product’s buckets under another name, where its deletion would miss it', async (t) => {
+t.test('no file of the product’s buckets can be moved or copied, even by an administrator', async (t) => {
   for (const bucket of CLOSED) {
     await store(test, bucket, '1/0/front.jpg')
     const out = { bucketId: bucket, sourceKey: '1/0/front.jpg', destinationBucket: 'public', destinationKey: 'x.jpg' }
@@ -302,7 +302,7 @@ t.test('no file can leave the product’s buckets under another name, where its 
   }
 })
 
-t.test('deleting images takes the right to delete bookings; letters, pictures, reports an administrator', async (t) => {
+t.test('an operator may delete document images, only an administrator letters, avatars and reports', async (t) => {
   for (const bucket of CLOSED) {
     const { id, object_id } = await store(test, bucket, '1/0/front.jpg')
     const byOperator = await send('DELETE', `/object/${bucket}`, OPERATOR, { prefixes: ['1/0/front.jpg'] })
@@ -397,7 +397,7 @@ t.test('headers that are stored with the file are validated', async (t) => {
   t.match(response.json(), { code: 'EntityTooLarge', message: /metadata/ })
 })
 
-t.test('invalid names are refused, and found nowhere', async (t) => {
+t.test('uploads refuse invalid names, and reads do not find them', async (t) => {
   const names = [
     '..%2f..%2fetc%2fpasswd', 'a//b', 'a/', '/a', 'a%00b', 'a%5cb', 'a%25b', 'a%3fb', 'a%23b',
     'caff%C3%A8', `${'x'.repeat(256)}`, `${'x/'.repeat(600)}x`, 'a%0d%0ab', '%7f'
@@ -410,7 +410,7 @@ t.test('invalid names are refused, and found nowhere', async (t) => {
   t.equal((await call('GET', '/api/storage/d%2focs/x')).statusCode, 404)
 })
 
-t.test('an emptied bucket has no rows, and its files are discarded', async (t) => {
+t.test('an emptied bucket has no rows and can be deleted; the product’s buckets cannot be emptied', async (t) => {
   await send('POST', '/bucket', ADMIN, { name: 'pieno' })
   for (const name of ['a', 'b', 'c/d']) await upload(`pieno/${name}`, OPERATOR)
   const before = await app.db.$count(objects, eq(objects.bucket, 'pieno'))
@@ -422,7 +422,7 @@ t.test('an emptied bucket has no rows, and its files are discarded', async (t) =
   for (const bucket of CLOSED) t.same((await send('POST', `/bucket/${bucket}/empty`, ADMIN, {})).json(), denied)
 })
 
-t.test('rate limits, invalid URLs and maintenance are refused in the protocol’s form, too', async (t) => {
+t.test('errors of rate limits, invalid URLs and maintenance have the protocol’s form, too', async (t) => {
   const busy = await build(t, { DATABASE_URL: test.url, RATE_LIMIT_MAX: '3' })
   const ask = (url: string) => busy.app.inject({ url, headers: KEY })
   for (let count = 0; count < 3; count++) await ask('/storage/v1/bucket')

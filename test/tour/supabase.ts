@@ -20,16 +20,16 @@ const { createClient } = await import('@supabase/supabase-js').catch(() => {
 const [url = 'http://127.0.0.1:3000'] = process.argv.slice(2)
 const { ADMIN_EMAIL = '', ADMIN_PASSWORD = '' } = process.env
 
-let entrance: Static<typeof ClientConfig>
+let clientConfig: Static<typeof ClientConfig>
 
 function say (about: string, text: string): void {
   process.stdout.write(`${about.padEnd(13)} ${text}\n`)
 }
 
-/** A new client, like another browser. `authorization` replaces the default key. */
+/** A new client, with no session. `authorization` replaces the default key. */
 function client (authorization?: string) {
   const headers: Record<string, string> = authorization === undefined ? {} : { Authorization: authorization }
-  return createClient(entrance.backendUrl, entrance.backendKey, {
+  return createClient(clientConfig.backendUrl, clientConfig.backendKey, {
     auth: { persistSession: false, autoRefreshToken: false },
     global: { headers }
   })
@@ -60,8 +60,8 @@ async function api (path: string, token?: string, body?: object, expected = 200)
 }
 
 async function tour (): Promise<void> {
-  entrance = await (await api('/api/config')).json() as typeof entrance
-  say('Provider', entrance.backendUrl)
+  clientConfig = await (await api('/api/config')).json() as typeof clientConfig
+  say('Provider', clientConfig.backendUrl)
 
   const admin = await signIn(ADMIN_EMAIL, ADMIN_PASSWORD)
   const { data, error } = await admin.auth.getClaims()

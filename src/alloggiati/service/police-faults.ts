@@ -54,7 +54,7 @@ export function faultOf (err: unknown, changes = false): FaultKind | undefined {
 /** Error names with which the service refuses the caller of a Send before it reads the rows, so nothing was sent. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
-/** The same for other calls, where a false match sends no guest twice. Plain words, so matching takes linear time. */
+/** Refusals of the caller of other calls: a false match sends no guest twice. Plain words match in linear time. */
 const CALLER_REFUSED = /AUTENTICAZIONE|AUTENTICATO|TOKEN|CREDENZIALI|WSKEY|WS_KEY|CHIAVE_WEB|PASSWORD/i
 
 /** Whether the words of a refusal are about the caller, and not about the request. */

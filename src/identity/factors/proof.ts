@@ -44,8 +44,8 @@ export function requireFresh (signedIn: SignedIn, config: Pick<Config, 'REQUIRE_
  * Raises a session to `aal2` after a second factor was proven in it. A session at `aal1` gets a new id, so that tokens
  * from before the proof, which may be copies, do not count for it. A session already at `aal2` keeps its id, but its
  * earlier refresh tokens become void.
- * The person's other sessions at `aal1` end: whoever started them may know only the password. Requires the person's
- * lock.
+ * The person's other sessions at `aal1` end, because a thief who knows only the password may have started them.
+ * Requires the person's lock.
  */
 export async function raiseSession (
   tx: Transaction, before: SessionRow, factor: { id: string, factor_type: FactorType }

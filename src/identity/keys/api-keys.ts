@@ -46,7 +46,7 @@ function digest (text: string): Buffer {
 /** The time of a key's last use is written at most once a minute. */
 const TOUCH_MS = 60_000
 
-/** @param standing the status of a key and its person; undefined for a key that is not valid */
+/** @param status finds the status of a key and its person; undefined for a key that is not valid */
 export function keyAuthenticator (
   { db, log }: FastifyInstance, apiKeys: ApiKeyFormat, status: (id: string) => Promise<KeyStatus | undefined>
 ): Authenticator['key'] {

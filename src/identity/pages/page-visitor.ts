@@ -47,8 +47,8 @@ export async function findVisitor (
 
 /**
  * The signed-in person, with every required proof.
- * @param lacks what may be missing all the same; @param then the page that a proof leads back to
- * @throws Elsewhere to sign in, to prove the second factor, or to enrol one
+ * @param lacks the proofs that may be missing; @param then the page that a proof leads back to
+ * @throws RedirectError to sign in, to prove the second factor, or to enrol one
  */
 export async function requireVisitor (
   request: FastifyRequest, lacks: readonly NonNullable<PersonPrincipal['lacks']>[] = [], then?: string

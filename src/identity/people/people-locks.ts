@@ -40,7 +40,7 @@ export async function lockUser (tx: Transaction, id: string): Promise<UserRow | 
   return row
 }
 
-/** The same for several persons, whose ids a query finds. Returns the ids. */
+/** Locks the rows of several persons, whose ids a query finds, like `lockUser`. Returns the ids. */
 export async function lockUsers (tx: Transaction, ids: SQLWrapper): Promise<string[]> {
   const rows = await tx.select({ id: users.id }).from(users).where(and(inArray(users.id, ids), notDeleted))
     .orderBy(asc(users.id)).for('no key update')

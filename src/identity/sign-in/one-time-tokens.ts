@@ -124,7 +124,7 @@ export async function confirmedByLink (db: Executor, keys: Keys, link: string): 
   return await confirmed(db, eq(t.link_fingerprint, linkFingerprint(keys, link)))
 }
 
-/** The same for the address that received the code. */
+/** Like `confirmedByLink`, for the address that received the code. */
 export async function confirmedByAddress (db: Executor, address: string): Promise<'current' | 'new' | undefined> {
   return await confirmed(db, eq(t.sent_to, address))
 }

@@ -62,7 +62,7 @@ export async function beginSession (
 /**
  * Locks the person of a session: until the transaction ends no other transaction can change them, their factors, or end
  * their sessions. The session is at the level that the person needs.
- * @throws AuthError session_not_found, user_banned, insufficient_aal, when that changed since the request was let in
+ * @throws AuthError session_not_found, user_banned, insufficient_aal, when that changed since the guard ran
  */
 export async function getSessionOwner (tx: Transaction, caller: SessionCaller): Promise<User> {
   const { user, session } = await getSignedIn(tx, caller)
@@ -72,7 +72,7 @@ export async function getSessionOwner (tx: Transaction, caller: SessionCaller): 
   return user
 }
 
-/** The same, with the session, at any level: for proofs of a second factor, and callers that check the level. */
+/** Like `getSessionOwner`, at any level: for proofs of a second factor, and callers that check the level themselves. */
 export async function getSignedIn (tx: Transaction, { userId, sessionId }: SessionCaller): Promise<SignedIn> {
   const person = await lockUser(tx, userId!)
   const ofPerson = and(eq(sessions.id, sessionId!), eq(sessions.user_id, userId!), liveSession)
@@ -118,7 +118,7 @@ async function lacksProof (tx: Transaction, userId: string, sessionId: string): 
   return await tx.$count(sessions, proven) === 0 && await tx.$count(factors, verified) > 0
 }
 
-/** The same for a person whose row this transaction has already locked. */
+/** Ends sessions like `endSessions`, for a person whose row this transaction has already locked. */
 export async function deleteSessions (
   tx: Transaction, userId: string, scope: SessionScope, sessionId?: string, only?: SQL
 ): Promise<number> {

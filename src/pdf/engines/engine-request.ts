@@ -24,8 +24,8 @@ export async function sendRequest (url: URL, engineRequest: EngineRequest): Prom
 }
 
 /**
- * The same for a request that creates a PDF and may be billed. It is retried once, only after a refused connection or a
- * 429: then the engine made nothing.
+ * Sends a request that creates a PDF and may be billed. It is retried once, only after a refused connection or a 429,
+ * because then the engine has created no PDF.
  */
 export async function sendBillableRequest (url: URL, engineRequest: EngineRequest): Promise<Buffer> {
   const first = await exchanged(url, engineRequest)

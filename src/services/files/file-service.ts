@@ -61,7 +61,7 @@ export interface FileService {
   find (executor: Executor, bucket: string, name: string): Promise<StoredFile | undefined>
   /** Files whose name starts with a prefix, ordered by name (bytewise). */
   findByPrefix (executor: Executor, bucket: string, prefix: string): Promise<StoredFile[]>
-  /** The same for many prefixes at once, unordered. */
+  /** Files whose name starts with one of many prefixes, unordered. */
   findByPrefixes (executor: Executor, bucket: string, prefixes: readonly string[]): Promise<StoredFile[]>
   /** The next files of a bucket after a name, ordered by name (bytewise). `''` starts with the first. */
   findAfter (executor: Executor, bucket: string, after: string, limit: number): Promise<StoredFile[]>

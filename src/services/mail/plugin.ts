@@ -23,8 +23,8 @@ export interface Mailer {
   /** The delivery status of mails. Deleted mails are left out. */
   deliveryStatuses (ids: readonly number[]): Promise<DeliveryStatus[]>
   /**
-   * The same, once each mail was tried by any process, or after `ms` milliseconds. It never fails. Mails that could not
-   * be read are left out.
+   * Resolves with the delivery statuses when a process has tried each mail, or after `ms` milliseconds. Never rejects:
+   * statuses that cannot be read are left out.
    */
   awaitDelivery (ids: readonly number[], ms: number): Promise<DeliveryStatus[]>
 }

@@ -20,7 +20,7 @@ export interface Held extends TestApp {
    * Returns the answer.
    */
   meanwhile<T> (change: Moment, begun: () => Promise<T>): Promise<T>
-  /** The same for several requests, each started once the one before waits for a lock. */
+  /** Like `meanwhile`, for several requests. Each request starts when the request before it waits for a lock. */
   inTurn<T> (change: Moment, begun: (() => Promise<T>)[]): Promise<T[]>
 }
 

@@ -106,10 +106,14 @@ export async function callers (test: TestApp): Promise<Caller[]> {
     { name: "a banned person's key", headers: { 'x-api-key': ofBanned.apiKey }, mayCall: nobody },
     { name: 'the server key', headers: { 'x-api-key': API_KEY }, mayCall: anyKey },
     { name: 'the server key in the query', headers: {}, query: `api_key=${API_KEY}`, mayCall: anyKey },
-    { name: 'who waits for a role', headers: bearer((await person('attesa', 'pending')).token), mayCall: waiting },
-    { name: 'who has another role', headers: bearer(await spelt('redattrice', 'editor')), mayCall: waiting },
-    { name: 'who has a role in capitals', headers: bearer(await spelt('maiuscola', 'Admin')), mayCall: waiting },
-    { name: 'as an operator', headers: bearer(anna.token), mayCall: operator },
+    {
+      name: 'a person who waits for a role',
+      headers: bearer((await person('attesa', 'pending')).token),
+      mayCall: waiting
+    },
+    { name: 'a person with another role', headers: bearer(await spelt('redattrice', 'editor')), mayCall: waiting },
+    { name: 'a role in capitals', headers: bearer(await spelt('maiuscola', 'Admin')), mayCall: waiting },
+    { name: 'an operator', headers: bearer(anna.token), mayCall: operator },
     { name: 'an operator who claims to be more', headers: bearer(claiming.token), mayCall: operator },
     { name: 'an administrator', headers: bearer(ada.token), mayCall: admin },
     {

@@ -54,7 +54,7 @@ t.test('forged tokens', async (t) => {
     for (const [name, token] of forged.slice(0, 60)) {
       t.equal(await status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, name)
     }
-    t.comment(`${forged.length} forged tokens, 0 let in`)
+    t.comment(`${forged.length} forged tokens, 0 accepted`)
   })
 
   t.test('claims of rights in a token are ignored', async (t) => {

@@ -8,15 +8,14 @@ import { callers, type Caller, type Guarded } from './callers.ts'
 import { rawClient } from './raw-client.ts'
 import { SPELLINGS, type Spelling } from './spellings.ts'
 
-const LET_IN = 299
+const ACCEPTED = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
- * Every caller whom some route accepts requests every route by its own URL. Callers who are never accepted rotate, this
- * many per route, and each of them requests the first route of every kind. The same applies to HEAD, which accompanies
- * GET.
+ * A caller whom some route accepts requests every route. The other callers rotate: one in this many requests a route,
+ * and all of them request the first route of each kind. For HEAD routes, which accompany GET, all callers rotate.
  */
-const CONCURRENCY = 4
-/** One in this many callers requests each spelling of a URL, in rotation, so that every pair of the two occurs. */
+const ROTATION = 4
+/** One in this many callers requests each spelling of a URL, in rotation, so that every caller uses every spelling. */
 const SHARE = 100
 
 const ADMINISTRATION: Guarded = { access: 'admin', scope: 'amministrazione', bearerKey: false }
@@ -30,10 +29,10 @@ export async function checkGuards (t: Test): Promise<void> {
     app.addHook('onRoute', (route) => {
       all.push(route)
     })
-    // Runs after the guards and before any work: an accepted request learns which route it reached.
+    // Runs after the guards and before any work. The response names the route that the request reached.
     app.addHook('preParsing', async ({ method, principal, routeOptions: { url, config } }, reply) => {
       if (url === undefined) return
-      return await reply.code(LET_IN).headers({
+      return await reply.code(ACCEPTED).headers({
         'x-reached': `${method} ${url}`,
         'x-access': config.access,
         'x-scope': config.scope,
@@ -55,7 +54,7 @@ export async function checkGuards (t: Test): Promise<void> {
   t.teardown(() => client.close())
   t.ok(routes.length > 60 && everybody.length > 25 && SPELLINGS.length >= 25, 'there are routes to check')
 
-  const count = { checks: 0, letIn: 0 }
+  const count = { checks: 0, accepted: 0 }
   const failures: string[] = []
   /** The number of earlier routes of each kind. */
   const before = new Map<string, number>()
@@ -68,7 +67,7 @@ export async function checkGuards (t: Test): Promise<void> {
     before.set(kind, k + 1)
     if (!isHead) spelled++
     for (const [c, caller] of everybody.entries()) {
-      const isInTurn = k === 0 || (k + c) % CONCURRENCY === 0 || (!isHead && isEverLetIn(caller))
+      const isInTurn = k === 0 || (k + c) % ROTATION === 0 || (!isHead && isEverAccepted(caller))
       for (const [s, spelling] of SPELLINGS.entries()) {
         if (s === 0 ? !isInTurn : isHead || (spelled + c + s) % SHARE !== 0) continue
         pairs.add(`${c} ${s}`)
@@ -78,10 +77,10 @@ export async function checkGuards (t: Test): Promise<void> {
   }
   t.equal(pairs.size, everybody.length * SPELLINGS.length)
   t.same(failures, [])
-  t.ok(count.letIn > 1000, 'permitted callers are accepted')
+  t.ok(count.accepted > 1000, 'permitted callers are accepted')
   t.comment(
     `guard matrix: ${routes.length} routes x ${everybody.length} credentials x ${SPELLINGS.length} spellings, ` +
-      `in turns: ${count.checks} requests, ${count.letIn} let in, ${failures.length} failures`
+      `in turns: ${count.checks} requests, ${count.accepted} accepted, ${failures.length} failures`
   )
 
   async function check (route: Route, caller: Caller, { name, path, headers }: Spelling) {
@@ -95,15 +94,15 @@ export async function checkGuards (t: Test): Promise<void> {
     )
     count.checks++
     const where = `${route.method} ${spelled} (${name}) by ${caller.name}: ${status}`
-    if (status === LET_IN) {
-      count.letIn++
+    if (status === ACCEPTED) {
+      count.accepted++
       const reached: Guarded = {
         access: got.get('x-access') as Access,
         scope: got.get('x-scope') as Guarded['scope'],
         bearerKey: got.get('x-bearer-key') === 'true'
       }
-      if (!caller.mayCall(reached)) failures.push(`${where}, let in to ${got.get('x-reached')}`)
-      // Handlers that show administrators more rely on it.
+      if (!caller.mayCall(reached)) failures.push(`${where}, reached ${got.get('x-reached')}`)
+      // Handlers that show more to administrators rely on the principal's right.
       if (got.get('x-admin') === 'true' && !caller.mayCall(ADMINISTRATION)) {
         failures.push(`${where}, as an administrator`)
       }
@@ -115,13 +114,13 @@ export async function checkGuards (t: Test): Promise<void> {
   }
 }
 
-function isEverLetIn ({ mayCall }: Caller): boolean {
+function isEverAccepted ({ mayCall }: Caller): boolean {
   return SCOPES.some((scope) => mayCall({ access: 'auth', scope, bearerKey: true }))
 }
 
 /** 401 for unknown callers, 403 for known ones without the right. */
 function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): number {
-  if (caller.mayCall({ access, scope, bearerKey })) return LET_IN
+  if (caller.mayCall({ access, scope, bearerKey })) return ACCEPTED
   const isKnown = caller.mayCall({ access: 'user', scope, bearerKey: false }) ||
     SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each, bearerKey: false }))
   if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && isReported(caller) ? 403 : 401

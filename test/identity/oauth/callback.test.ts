@@ -376,7 +376,7 @@ t.test('a callback that the provider posts as a form works like a GET', async (t
   t.equal((await app.inject({ method: 'POST', url: '/auth/v1/token', headers, payload: 'a=b' })).statusCode, 415,
     'nowhere else')
   t.equal((await app.inject({ method: 'HEAD', url: '/auth/v1/callback' })).statusCode, 405,
-    'whoever only looks uses nothing up')
+    'a HEAD request does not use up the state')
 })
 
 const GET = { method: 'GET', headers: {}, body: undefined, redirect: 'manual' } as const

@@ -358,5 +358,5 @@ t.test('metadata too large for a token, or not storable, are refused from every 
   const { access: longest } = await tokensOf(await signedIn({ id, email }))
   t.ok(longest.length > 12_000)
   t.equal((await fetch(`${url}/auth/v1/user`, { headers: bearer(longest) })).status, 200,
-    'who has written all that may be written can still come in')
+    'a user with the largest metadata can still use the token')
 })

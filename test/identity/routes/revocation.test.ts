@@ -144,7 +144,7 @@ t.test('after a change that takes rights away is answered, no new request has th
     const whom = await signIn(app, `persona-${n}`, 'admin')
     const seen = await during(apps, { url, headers: bearer(whom.access_token) }, () => change(apps, service, whom))
     t.ok(seen.change === 200 || seen.change === 204, `${name}: ${seen.change}`)
-    t.ok(seen.before.includes(200), `${name}: before it they were let in`)
+    t.ok(seen.before.includes(200), `${name}: before the change the requests were accepted`)
     t.same(seen.after, [status], name)
     t.equal(seen.count, apps.length * STREAMS * AFTERWARDS)
   }

@@ -12,7 +12,7 @@ import { clutter } from './reader/clutter.ts'
 import { CLEAN, generator, photograph, type Shot, skip } from './reader/render.ts'
 import { TODAY } from './samples.ts'
 
-/* A small part of `npm run bench -- scanning`. */
+/* The zone reader on generated images: a small part of `npm run bench -- scanning`. */
 
 const network = readNetwork(new URL('../../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 const words = await page(['Si ricorda ai gentili ospiti che la colazione', 'è servita dalle 7 e 30 alle 10'])
@@ -67,7 +67,7 @@ const shots: Shot[] = [11, 12, 13].map((seed) => {
   }
 })
 
-/** Clean, and as small as is still readable. */
+/** A clean image with the smallest readable print. */
 const SMALL: Shot = { ...CLEAN, size: 26 }
 
 async function decode (picture: Buffer): Promise<Gray> {

@@ -49,13 +49,13 @@ export const de: Texts = {
   magicTitle: 'Anmeldung mit einem Link',
   magicText: 'Drücken Sie die Schaltfläche, um sich anzumelden.',
   mailCode: 'Code aus der E-Mail',
-  waitingTitle: 'Die andere Adresse fehlt noch',
+  waitingTitle: 'Die andere Adresse ist noch nicht bestätigt',
   waitingForNew:
-    'Die bisherige Adresse ist bestätigt. Die neue fehlt noch: Öffnen Sie den Link, der an die neue Adresse ging. ' +
-    'Bis dahin bleibt das Konto bei der bisherigen Adresse.',
+    'Die bisherige Adresse ist bestätigt. Die neue Adresse ist noch nicht bestätigt: Öffnen Sie den Link in der ' +
+    'Nachricht an die neue Adresse. Bis dahin bleibt das Konto bei der bisherigen Adresse.',
   waitingForCurrent:
-    'Die neue Adresse ist bestätigt. Die bisherige fehlt noch: Öffnen Sie den Link, der dorthin ging. Bis dahin ' +
-    'bleibt das Konto bei der bisherigen Adresse.',
+    'Die neue Adresse ist bestätigt. Die bisherige Adresse ist noch nicht bestätigt: Öffnen Sie den Link in der ' +
+    'Nachricht an die bisherige Adresse. Bis dahin bleibt das Konto bei der bisherigen Adresse.',
   forgotTitle: 'Passwort vergessen',
   forgotText: 'Geben Sie Ihre Adresse ein: Wir senden Ihnen einen Link, um ein anderes Passwort zu wählen.',
   sendLink: 'Link senden',
@@ -80,7 +80,7 @@ export const de: Texts = {
   endSession: 'Beenden',
   endOthers: 'Alle anderen Sitzungen beenden',
   factors: 'Zweite Faktoren',
-  noFactors: 'Keine. Mit einem zweiten Faktor genügt das Passwort allein nicht, wenn jemand es herausfindet.',
+  noFactors: 'Keine. Mit einem zweiten Faktor kann sich niemand mit dem Passwort allein anmelden.',
   app: 'Authentifizierungs-App',
   device: 'Sicherheitsschlüssel oder Passkey',
   added: 'hinzugefügt am {n}',
@@ -112,7 +112,7 @@ export const de: Texts = {
   rename: 'Umbenennen',
   nameLabel: 'Name',
   newKey: 'Einen API-Schlüssel erstellen',
-  keyNameHint: 'Woran Sie ihn erkennen: das Programm oder der Computer, der ihn benutzt.',
+  keyNameHint: 'Das Programm oder der Computer, der den Schlüssel benutzt, damit Sie ihn erkennen.',
   keyDays: 'Tage der Gültigkeit',
   keyDaysHint: 'Von 1 bis 365.',
   keyScopes: 'Was er darf',
@@ -174,7 +174,7 @@ export const de: Texts = {
   badApp: 'Die Anwendung, von der Sie kommen, ist nicht zugelassen, oder ihre Anfrage ist ungültig.',
   cookiesOff:
     'Der Browser nimmt keine Cookies dieser Website an, und ohne sie ist keine Anmeldung möglich. Erlauben Sie ' +
-    'sie, die dieser Website genügen, und versuchen Sie es wieder.',
+    'die Cookies dieser Website und versuchen Sie es wieder.',
   foreignForm: 'Die Anfrage kommt nicht von dieser Seite. Gehen Sie zurück und versuchen Sie es wieder.',
   notFoundTitle: 'Seite nicht gefunden',
   notFound: 'Unter dieser Adresse gibt es keine Seite.',
@@ -182,7 +182,7 @@ export const de: Texts = {
   failed: 'Das ist fehlgeschlagen. Versuchen Sie es wieder.',
 
   homeTitle: 'Locanda',
-  homeText: 'Die Verwaltung dieses Hauses: Buchungen, Gäste und ihre Meldung an die Staatspolizei.',
+  homeText: 'Die Verwaltungssoftware dieser Unterkunft: Buchungen, Gäste und ihre Meldung an die Staatspolizei.',
   homeApi: 'API-Dokumentation',
   homeHealth: 'Zustand des Dienstes'
 }

@@ -23,7 +23,7 @@ export const en: Texts = {
   continueTo: 'Continue to the application',
   appAsks: 'The application {n} asks to sign you in with this account.',
   otherAccount: 'Use another account',
-  decline: 'No, do not let it in',
+  decline: 'No, do not sign in',
   returning: 'Back to the application',
   returningText: 'If nothing happens, follow the link.',
 
@@ -48,13 +48,13 @@ export const en: Texts = {
   magicTitle: 'Signing in with a link',
   magicText: 'Press the button to sign in.',
   mailCode: 'Code from the e-mail',
-  waitingTitle: 'The other address is missing',
+  waitingTitle: 'The other address is not confirmed yet',
   waitingForNew:
-    'The present address is confirmed. The new one is still missing: open the link that went to the new address. ' +
-    'Until then the account keeps the present address.',
+    'The present address is confirmed. The new address is not confirmed yet: open the link in the message to the ' +
+    'new address. Until then the account keeps the present address.',
   waitingForCurrent:
-    'The new address is confirmed. The present one is still missing: open the link that went there. Until then the ' +
-    'account keeps the present address.',
+    'The new address is confirmed. The present address is not confirmed yet: open the link in the message to the ' +
+    'present address. Until then the account keeps the present address.',
   forgotTitle: 'Forgotten password',
   forgotText: 'Enter your address: we send you a link to choose another password.',
   sendLink: 'Send the link',
@@ -79,7 +79,7 @@ export const en: Texts = {
   endSession: 'End',
   endOthers: 'End all other sessions',
   factors: 'Second factors',
-  noFactors: 'None. With a second factor, the password alone is not enough for whoever finds it out.',
+  noFactors: 'None. With a second factor, nobody can sign in with your password alone.',
   app: 'Authenticator app',
   device: 'Security key or passkey',
   added: 'added on {n}',
@@ -111,7 +111,7 @@ export const en: Texts = {
   rename: 'Rename',
   nameLabel: 'Name',
   newKey: 'Make an API key',
-  keyNameHint: 'To recognise it by: the program or computer that uses it.',
+  keyNameHint: 'The program or computer that uses the key, so that you recognise it.',
   keyDays: 'Days of validity',
   keyDaysHint: 'From 1 to 365.',
   keyScopes: 'What it may do',
@@ -171,8 +171,8 @@ export const en: Texts = {
   identityTaken: 'This sign-in is linked to another account already.',
   badApp: 'The application that has sent you here is not allowed, or its request is not valid.',
   cookiesOff:
-    'The browser does not accept cookies of this site, and without them nobody can sign in. Allow them, those of ' +
-    'this site are enough, and try again.',
+    'The browser does not accept cookies of this site, and without them you cannot sign in. Allow the cookies of ' +
+    'this site and try again.',
   foreignForm: 'The request does not come from this page. Go back and try again.',
   notFoundTitle: 'Page not found',
   notFound: 'There is no page at this address.',
@@ -180,7 +180,7 @@ export const en: Texts = {
   failed: 'That has failed. Try again.',
 
   homeTitle: 'Locanda',
-  homeText: 'The management of this house: bookings, guests, and their registration with the State Police.',
+  homeText: 'The management software of this property: bookings, guests, and their registration with the State Police.',
   homeApi: 'API reference',
   homeHealth: 'State of the service'
 }

@@ -23,7 +23,7 @@ export const fr: Texts = {
   continueTo: 'Continuer vers l’application',
   appAsks: 'L’application {n} demande à vous connecter avec ce compte.',
   otherAccount: 'Utiliser un autre compte',
-  decline: 'Non, ne pas le connecter',
+  decline: 'Non, ne pas se connecter',
   returning: 'Retour à l’application',
   returningText: 'Si rien ne se passe, suivez le lien.',
 
@@ -48,13 +48,13 @@ export const fr: Texts = {
   magicTitle: 'Connexion par un lien',
   magicText: 'Appuyez sur le bouton pour vous connecter.',
   mailCode: 'Code reçu par e-mail',
-  waitingTitle: 'Il manque l’autre adresse',
+  waitingTitle: 'L’autre adresse n’est pas encore confirmée',
   waitingForNew:
-    'L’adresse actuelle est confirmée. Il manque encore la nouvelle : ouvrez le lien envoyé à la nouvelle adresse. ' +
-    'Jusque-là, le compte garde l’adresse actuelle.',
+    'L’adresse actuelle est confirmée. La nouvelle adresse n’est pas encore confirmée : ouvrez le lien du message ' +
+    'envoyé à la nouvelle adresse. Jusque-là, le compte garde l’adresse actuelle.',
   waitingForCurrent:
-    'La nouvelle adresse est confirmée. Il manque encore l’adresse actuelle : ouvrez le lien qui y a été envoyé. ' +
-    'Jusque-là, le compte garde l’adresse actuelle.',
+    'La nouvelle adresse est confirmée. L’adresse actuelle n’est pas encore confirmée : ouvrez le lien du message ' +
+    'envoyé à l’adresse actuelle. Jusque-là, le compte garde l’adresse actuelle.',
   forgotTitle: 'Mot de passe oublié',
   forgotText: 'Saisissez votre adresse : nous vous envoyons un lien pour choisir un autre mot de passe.',
   sendLink: 'Envoyer le lien',
@@ -79,7 +79,7 @@ export const fr: Texts = {
   endSession: 'Fermer',
   endOthers: 'Fermer toutes les autres sessions',
   factors: 'Seconds facteurs',
-  noFactors: 'Aucun. Avec un second facteur, le mot de passe seul ne suffit pas à qui le découvre.',
+  noFactors: 'Aucun. Avec un second facteur, personne ne peut se connecter avec le mot de passe seul.',
   app: 'Application d’authentification',
   device: 'Clé de sécurité ou d’accès',
   added: 'ajouté le {n}',
@@ -111,7 +111,7 @@ export const fr: Texts = {
   rename: 'Renommer',
   nameLabel: 'Nom',
   newKey: 'Créer une clé API',
-  keyNameHint: 'Pour la reconnaître : le programme ou l’ordinateur qui l’utilise.',
+  keyNameHint: 'Le programme ou l’ordinateur qui utilise la clé, pour la reconnaître.',
   keyDays: 'Jours de validité',
   keyDaysHint: 'De 1 à 365.',
   keyScopes: 'Ce qu’elle peut faire',
@@ -172,8 +172,8 @@ export const fr: Texts = {
   identityTaken: 'Cette connexion est déjà associée à un autre compte.',
   badApp: 'L’application qui vous a envoyé ici n’est pas admise, ou sa demande n’est pas valable.',
   cookiesOff:
-    'Le navigateur n’accepte pas les cookies de ce site, et sans eux on ne peut pas se connecter. Autorisez-les, ' +
-    'ceux de ce site suffisent, et réessayez.',
+    'Le navigateur n’accepte pas les cookies de ce site, et sans eux vous ne pouvez pas vous connecter. ' +
+    'Autorisez les cookies de ce site et réessayez.',
   foreignForm: 'La demande ne vient pas de cette page. Revenez en arrière et réessayez.',
   notFoundTitle: 'Page introuvable',
   notFound: 'Il n’y a pas de page à cette adresse.',
@@ -181,7 +181,8 @@ export const fr: Texts = {
   failed: 'Cela a échoué. Réessayez.',
 
   homeTitle: 'Locanda',
-  homeText: 'La gestion de cet établissement : réservations, clients et leur déclaration à la Police d’État.',
+  homeText:
+    'Le logiciel de gestion de cet établissement : réservations, clients et leur déclaration à la Police d’État.',
   homeApi: 'Documentation de l’API',
   homeHealth: 'État du service'
 }

@@ -22,9 +22,9 @@ export const it = {
   continueSignInText: 'Il servizio ti ha riconosciuto. Premi il pulsante per finire l’accesso.',
   signedOut: 'Sei uscito.',
   continueTo: 'Continua verso l’applicazione',
-  appAsks: 'L’applicazione {n} chiede di farti entrare con questo account.',
+  appAsks: 'L’applicazione {n} chiede di farti accedere con questo account.',
   otherAccount: 'Usa un altro account',
-  decline: 'No, non farlo entrare',
+  decline: 'No, non accedere',
   returning: 'Ritorno all’applicazione',
   returningText: 'Se non succede nulla, apri il collegamento.',
 
@@ -51,13 +51,13 @@ export const it = {
   magicTitle: 'Accesso con un collegamento',
   magicText: 'Premi il pulsante per accedere.',
   mailCode: 'Codice ricevuto per e-mail',
-  waitingTitle: 'Manca l’altro indirizzo',
+  waitingTitle: 'L’altro indirizzo non è ancora confermato',
   waitingForNew:
-    'La conferma dell’indirizzo attuale è arrivata. Manca ancora quella del nuovo: apri il collegamento che è ' +
-    'arrivato al nuovo indirizzo. Fino ad allora l’account resta con l’indirizzo attuale.',
+    'L’indirizzo attuale è confermato. Il nuovo indirizzo non è ancora confermato: apri il collegamento nel ' +
+    'messaggio al nuovo indirizzo. Fino ad allora l’account resta con l’indirizzo attuale.',
   waitingForCurrent:
-    'La conferma del nuovo indirizzo è arrivata. Manca ancora quella dell’indirizzo attuale: apri il collegamento ' +
-    'che è arrivato là. Fino ad allora l’account resta con l’indirizzo attuale.',
+    'Il nuovo indirizzo è confermato. L’indirizzo attuale non è ancora confermato: apri il collegamento nel ' +
+    'messaggio all’indirizzo attuale. Fino ad allora l’account resta con l’indirizzo attuale.',
   forgotTitle: 'Password dimenticata',
   forgotText: 'Scrivi il tuo indirizzo: ti mandiamo un collegamento per scegliere un’altra password.',
   sendLink: 'Manda il collegamento',
@@ -83,7 +83,7 @@ export const it = {
   endSession: 'Chiudi',
   endOthers: 'Chiudi tutte le altre sessioni',
   factors: 'Secondi fattori',
-  noFactors: 'Nessuno. Con un secondo fattore la password da sola non basta a chi la scopre.',
+  noFactors: 'Nessuno. Con un secondo fattore nessuno può accedere con la sola password.',
   app: 'App di autenticazione',
   device: 'Chiave di sicurezza o passkey',
   added: 'aggiunto il {n}',
@@ -115,7 +115,7 @@ export const it = {
   rename: 'Rinomina',
   nameLabel: 'Nome',
   newKey: 'Crea una chiave API',
-  keyNameHint: 'Per riconoscerla: il programma o il computer che la usa.',
+  keyNameHint: 'Il programma o il computer che usa la chiave, per riconoscerla.',
   keyDays: 'Giorni di validità',
   keyDaysHint: 'Da 1 a 365.',
   keyScopes: 'Che cosa può fare',
@@ -177,8 +177,8 @@ export const it = {
   identityTaken: 'Questo accesso è già collegato a un altro account.',
   badApp: 'L’applicazione che ti ha mandato qui non è ammessa, o la sua richiesta non è valida.',
   cookiesOff:
-    'Il browser non accetta i cookie di questo sito, e senza di essi non si può accedere. Permettili, bastano ' +
-    'quelli di questo sito, e riprova.',
+    'Il browser non accetta i cookie di questo sito, e senza di essi non puoi accedere. Permetti i ' +
+    'cookie di questo sito e riprova.',
   foreignForm: 'La richiesta non viene da questa pagina. Torna indietro e riprova.',
   notFoundTitle: 'Pagina non trovata',
   notFound: 'A questo indirizzo non c’è nessuna pagina.',

@@ -80,8 +80,8 @@ export const de: MailTexts = {
     codes_tried: [
       'Falsche Codes für Ihr Konto',
       'Jemand, der Ihr Passwort für Locanda kennt, hat den zweiten Faktor mehrmals mit falschen Codes versucht.',
-      'Wenn Sie es nicht waren, ändern Sie Ihr Passwort: Ohne den zweiten Faktor ist niemand ' +
-        'hineingekommen. Wenn der Code der App nicht mehr angenommen wird, ' +
+      'Wenn Sie es nicht waren, ändern Sie Ihr Passwort: Der zweite Faktor hat die Anmeldung ' +
+        'verhindert. Wenn der Code der App nicht mehr angenommen wird, ' +
         'melden Sie sich mit einem Wiederherstellungscode an.'
     ]
   }

@@ -69,8 +69,8 @@ export const en: MailTexts = {
     codes_tried: [
       'Wrong codes for your account',
       'Someone who knows your password for Locanda has tried the second factor several times with wrong codes.',
-      'If it was not you, change your password: without the second factor nobody has come in. If the code ' +
-        'of the app is not taken any more, sign in with a recovery code.'
+      'If it was not you, change your password: the second factor has prevented the sign-in. If the code of your ' +
+        'app is no longer accepted, sign in with a recovery code.'
     ]
   }
 }

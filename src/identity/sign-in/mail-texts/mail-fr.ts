@@ -75,7 +75,7 @@ export const fr: MailTexts = {
       'Codes erronés pour votre compte',
       'Quelqu’un qui connaît votre mot de passe de Locanda a essayé plusieurs fois le second facteur avec ' +
         'des codes erronés.',
-      'Si ce n’est pas vous, changez votre mot de passe : sans le second facteur, personne n’est entré. Si ' +
+      'Si ce n’est pas vous, changez votre mot de passe : le second facteur a empêché la connexion. Si ' +
         'le code de l’application n’est plus accepté, connectez-vous avec un code de récupération.'
     ]
   }

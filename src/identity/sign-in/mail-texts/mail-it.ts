@@ -74,7 +74,7 @@ export const it: MailTexts = {
     codes_tried: [
       'Codici sbagliati per il tuo account',
       'Qualcuno che conosce la tua password di Locanda ha provato più volte il secondo fattore con codici sbagliati.',
-      'Se non sei stato tu, cambia la password: senza il secondo fattore non è entrato nessuno. ' +
+      'Se non sei stato tu, cambia la password: il secondo fattore ha impedito l’accesso. ' +
         'Se il codice dell’app non viene più accettato, accedi con un codice di recupero.'
     ]
   }

@@ -50,7 +50,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     off: ['ownerCas'],
     damage: null,
-    why: 'whoever dispatches first, the other one finds it in_invio',
+    why: 'after one worker has dispatched, the other worker finds it in_invio',
     scope: { ...RETRIED, resends: 1 }
   },
   { off: ['dispatchCas'], damage: 'P1', triggerHolds: true, scope: RETRIED },

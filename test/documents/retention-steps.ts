@@ -9,14 +9,16 @@ import { jpeg } from '#test/services/images/pictures.ts'
 import { runJob } from '#test/run-job.ts'
 import { store } from '#test/storage/samples.ts'
 
+/* Steps of the tests about retention: bookings with images, submissions, receipts, and the job that deletes images. */
+
 /** The day of the receipts in the tests: the day after the arrival. */
 export const RECEIPT_DAY = '2026-11-22'
 
-/** Each name is another guest, with their own document. */
+/** A guest with this name, whose document number contains the name. */
 export const guest = (nome: string): Schedina => single({ nome, numero_documento: `CA00${nome}` })
 
-/** A server on the day of the arrival; `on` moves its clock to another day and returns it. */
-export async function retaining (t: Test, environ: Record<string, string> = {}) {
+/** A server on the day of the arrival; `on` moves the server's clock to another day and returns the server. */
+export async function retentionServer (t: Test, environ: Record<string, string> = {}) {
   let day = createClock(today)
   const clock: Clock = { now: () => day.now(), today: () => day.today() }
   const first = await build(t, environ, undefined, { clock })
@@ -27,10 +29,10 @@ export async function retaining (t: Test, environ: Record<string, string> = {}) 
   return { first, on }
 }
 
-/** Created once: content and upload do not matter here. */
+/** The image of every document. It is encoded once, because its content does not matter. */
 const image = await jpeg()
 
-/** A booking that arrives on the tests' day, with saved guests, and images of both sides of each document. */
+/** Creates a booking with saved guests who arrive today, and images of both sides of each document. Returns its id. */
 export async function booked ({ app, call }: TestApp, guests: readonly Schedina[], numero_ospiti = guests.length) {
   const { id } = await create(call, { check_in: today, numero_notti: 2, numero_ospiti })
   await save({ call }, id, guests)
@@ -111,7 +113,7 @@ export async function openSubmission ({ app }: TestApp, prenotazione_id: number,
   })
 }
 
-/** Closes all open submissions of a booking. */
+/** Cancels the submissions that `openSubmission` has inserted for a booking. */
 export async function endSubmissions ({ app }: TestApp, prenotazione_id: number): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`alter table invii disable trigger user`
