@@ -37,9 +37,9 @@ export async function * frames (
   let { place } = from
   let silentSince = performance.now()
   let news = Promise.withResolvers<void>()
-  const ring = () => news.resolve()
-  const leave = feed.follow(ring)
-  signal.addEventListener('abort', ring, { once: true })
+  const notify = () => news.resolve()
+  const leave = feed.follow(notify)
+  signal.addEventListener('abort', notify, { once: true })
   try {
     // An id without data dispatches no event, but a client that disconnects before the first event resumes from it.
     yield `retry: ${RETRY_MS}\nid: ${from.cursor}\n\n`
@@ -67,7 +67,7 @@ export async function * frames (
     if (!(err instanceof CursoreScaduto)) throw err
   } finally {
     leave()
-    signal.removeEventListener('abort', ring)
+    signal.removeEventListener('abort', notify)
   }
 }
 
@@ -92,31 +92,31 @@ export function openStreams (notifications: Notifications) {
   /** When a notification arrived (`performance.now()`). */
   const heard = new LRUCache<string, number>(HEARD)
 
-  function endThose (change: string): void {
+  function endConcerned (change: string): void {
     heard.set(change, performance.now())
     for (const [limited, principal] of open) if (concerns(principal).includes(change)) limited.abort()
   }
 
-  /** False until the first call, when listening begins: credentials are checked after that. */
-  let isHearing = false
+  /** Whether LISTEN has begun. Its beginning is no gap, because credentials are checked later. */
+  let isListening = false
   function endAll (): void {
-    if (isHearing) endThose(EVERYBODY)
-    isHearing = true
+    if (isListening) endConcerned(EVERYBODY)
+    isListening = true
   }
 
   notifications.subscribe({
-    user: (id) => endThose(`user:${id}`),
-    session: (id) => endThose(`session:${id}`),
-    key: (id) => endThose(`key:${id}`),
-    signing: () => endThose(EVERYBODY),
-    settings: () => endThose(EVERYBODY)
+    user: (id) => endConcerned(`user:${id}`),
+    session: (id) => endConcerned(`session:${id}`),
+    key: (id) => endConcerned(`key:${id}`),
+    signing: () => endConcerned(EVERYBODY),
+    settings: () => endConcerned(EVERYBODY)
   }, endAll)
 
   return {
     /**
-     * Aborts when access may have been revoked: the session, the key or the user has changed since the request began,
-     * or the signing keys or the settings have. It also aborts when the credential expires, after 15 minutes, and with
-     * any of `others`.
+     * Aborts when the session, key, user, signing keys or settings have changed since the request began, because the
+     * change may have revoked access. It also aborts when the credential expires, after 15 minutes, and with any of
+     * `others`.
      */
     signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]) {
       const principal = request.principal!

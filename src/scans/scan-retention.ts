@@ -12,14 +12,14 @@ import type { ScanRepository, StoredScan } from './repository.ts'
 /** Scans deleted in one transaction. */
 const BATCH = 500
 
-/** `stato` is null for a scan without a guest, which is deleted on its day. */
+/** `stato` is null for a scan without a guest, which is deleted on the day `until`. */
 type ScanStatus = ImageStatus | { stato: null, until: string }
 
 export type ScanRetention = ReturnType<typeof scanRetention>
 
 /**
  * A guest's scan is deleted like the images of the document: a number of days after the receipt that covers the guest.
- * One without a guest is deleted a number of days after it was saved, at the earliest on the next day.
+ * A scan without a guest is deleted a number of days after it was saved, at the earliest on the next day.
  */
 export function scanRetention (
   app: Pick<FastifyInstance, 'db' | 'files' | 'audit' | 'log' | 'eraseResponses'>,
@@ -30,7 +30,7 @@ export function scanRetention (
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
   const daysAlone = Math.max(1, days)
 
-  /** How long scans are kept and why, in their order. */
+  /** The retention status of each scan, in the order of `scans`. */
   async function statusesOf (db: Executor, scans: readonly StoredScan[]): Promise<ScanStatus[]> {
     const bookings = new Set(scans.flatMap(({ prenotazione_id: id }) => id ?? []))
     const coverages = await coverageOf({ db, keys, mode, today: clock.today() }, [...bookings])
@@ -44,7 +44,7 @@ export function scanRetention (
 
   async function purgeBooking (booking: number): Promise<number> {
     return await db.transaction(async (tx) => {
-      // Serializes with changes of its guests and submissions of the booking.
+      // Serializes with submissions of the booking and changes of the booking's guests.
       if (!await lockBooking(tx, booking)) return 0
       const scans = await repository.ofBooking(tx, booking)
       const statuses = await statusesOf(tx, scans)

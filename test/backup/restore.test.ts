@@ -187,8 +187,8 @@ t.test('a restored server gives the same answers as the lost one', async (t) => 
   t.ok(before.reads.every(({ statusCode }) => statusCode === 200))
   t.equal(before.signedIn, 200)
 
-  const hold = (await next.call('GET', '/api/v1/invii/sospensione')).json<{ sospeso: boolean }>()
-  t.match(hold, { sospeso: true, chi: 'anna', motivo: /^ferie\. .*ripristinato un salvataggio/ })
+  const suspension = (await next.call('GET', '/api/v1/invii/sospensione')).json<{ sospeso: boolean }>()
+  t.match(suspension, { sospeso: true, chi: 'anna', motivo: /^ferie\. .*ripristinato un salvataggio/ })
   const calls = police.callsOf('Send').length
   const refused = await next.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
   t.match(refused.json(), { status: 422, codice: 'INVII_SOSPESI' })

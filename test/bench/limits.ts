@@ -18,12 +18,12 @@ export async function costOfLimits (limited: Running, unlimited: Running): Promi
 }
 
 const SLOW_CLIENTS = 200
-/** Time for clients to connect before the measurement. */
+/** The measurement begins this long after the clients start to connect. */
 const SETTLE_MS = 1500
 
 /** Compares the p95 of a plain GET among 200 clients that send one byte per second, and on a quiet server. */
 export async function amongSlowClients (server: Running): Promise<BenchResult> {
-  const name = `detail: p95 among ${SLOW_CLIENTS} clients of a byte a second / quiet`
+  const name = `detail: p95 among ${SLOW_CLIENTS} clients that send a byte a second / quiet`
   return await againstQuiet(name, server, async () => {
     const clients = slowClients(server)
     await sleep(SETTLE_MS)
@@ -38,7 +38,7 @@ export async function amongSlowClients (server: Running): Promise<BenchResult> {
 const HEAD = `POST /api/v1/prenotazioni HTTP/1.1\r\nHost: x\r\nx-api-key: ${API_KEY}\r\n` +
   'Content-Type: application/json\r\nContent-Length: 5000\r\n\r\n'
 
-/** Half send a header, half a body, at one byte per second. They reconnect when disconnected. */
+/** Half of the clients send a header, half a body, at one byte per second. They reconnect when disconnected. */
 function slowClients ({ url }: Running) {
   const sockets: (Socket | undefined)[] = []
   const join = (at: number) => {

@@ -38,7 +38,7 @@ export function temporaryFolder (): string {
 
 /**
  * Starts Locanda as `npm start` does. Without `databaseUrl` it uses its embedded PostgreSQL in `dataDir`.
- * @param environ further environment, by default the day
+ * @param environ further environment variables, by default `TODAY`
  */
 export async function startLocanda ({
   dataDir,
@@ -122,7 +122,7 @@ function describe (child: ChildProcess, url: string, readyAfterMs: number): Runn
     url,
     readyAfterMs,
     cpu () {
-      // Fields 14 and 15, counted after the command name, which may contain spaces.
+      // `utime` and `stime`, fields 14 and 15. Field 2, the command name, may contain spaces.
       const fields = readFileSync(`/proc/${child.pid}/stat`, 'utf8').split(') ')[1]!.split(' ')
       return (Number(fields[11]) + Number(fields[12])) * 1000 / TICKS
     },

@@ -9,7 +9,7 @@ import { PICTURES } from './pictures.ts'
 export const KINDS = ['valid', 'nearly', 'hostile'] as const
 export type Kind = typeof KINDS[number]
 
-/** Small numbers and ids, so that requests hit existing rows. */
+/** Most integers exceed their minimum by at most this, so that ids name existing rows. */
 const SMALL = 12
 
 /** Generates values that the schema allows, approximately: not every keyword is considered. */
@@ -69,7 +69,7 @@ const wrong: Arbitrary<Json> = fc.oneof(
   hostileValue as Arbitrary<Json>
 )
 
-/** Changes one thing in a value: a field is missing, unknown or wrong. */
+/** Makes one change in a value: a field is missing, unknown, wrong, or a list of 40 copies of itself. */
 export function nearly (value: Arbitrary<Json>): Arbitrary<Json> {
   return fc.tuple(value, fc.nat(), fc.constantFrom('drop', 'add', 'replace', 'replace', 'repeat'), wrong)
     .map(([whole, at, change, other]) => {
@@ -98,7 +98,7 @@ function * placesOf (value: Json, path: string[] = []): Generator<string[]> {
 
 const DEEP = 20_000
 
-/** Bodies that are no JSON, or JSON that breaks parsers. */
+/** Bodies that are no JSON, and JSON that may break a parser. */
 export const hostileBody: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '', 'null', '[]', '"x"', '0', '{', '{"a":1,}', '{"__proto__":{"x":1}}', '{"constructor":{"prototype":{"x":1}}}',
@@ -110,7 +110,7 @@ export const hostileBody: Arbitrary<string> = fc.oneof(
   fc.string({ unit: anyCharacter, maxLength: 60 })
 )
 
-/** Hostile values for path and query. */
+/** Hostile values for path, query and headers. */
 export const hostileParameter: Arbitrary<string> = fc.oneof(
   hostileText.map((text) => encodeURIComponent(text.toWellFormed()).slice(0, 3000)),
   fc.constantFrom('%', '%ff', '%00', '%2f', '%2e%2e', '..', '0', '-1', '1e9', '2147483648', '1'.repeat(400), '+', '%20')

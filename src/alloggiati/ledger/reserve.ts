@@ -50,8 +50,9 @@ type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeR
 
 /**
  * Inserts a submission. From then on its guests are live, and no other submission can hold them.
- * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when they are
- * being sent, OspitiOltreLaPrenotazione when they exceed their booking. A confirmation lifts these.
+ * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when guests
+ * are being sent, OspitiOltreLaPrenotazione when guests exceed their booking. A confirmation lifts these errors, unless
+ * a guest is certainly the same.
  * @throws PrenotazioneCambiata when a booking changed since its guests were read, PrenotazioneNonTrovata when it was
  * deleted, PrenotazioneNonConfermata
  * @throws SchedineInCorso when guests who are being sent fill the booking's places, confirmed or not
@@ -215,7 +216,7 @@ interface Obstacles { conflicts: readonly Conflict[], excess: readonly Excess[] 
 interface Confirmed { rows: ReadonlySet<number>, references: string[] }
 
 /**
- * @param waiting the retry times of obstacles that wait for a retry, by reference
+ * @param waiting the retry times of submissions that wait for a retry, by reference
  * @returns the obstacles that a confirmation lifts. Undefined when there is no obstacle
  * @throws SchedineGiaInviate, SchedineInCorso, OspitiOltreLaPrenotazione
  */

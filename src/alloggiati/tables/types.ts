@@ -10,7 +10,7 @@ export interface Codice { codice: string, descrizione: string }
 /** A place of the `Luoghi` table. The table has no start dates, only the last day of validity. */
 interface Luogo extends Codice { cessato_il: Day | null }
 
-/** An Italian comune, with the province of this code. */
+/** An Italian comune. `provincia` is the abbreviation of its province, such as `RM`. */
 export interface Comune extends Luogo { provincia: string }
 
 /** A state; ISO 3166-1 codes are null if it has none (ceased states, `APOLIDE`). */

@@ -9,11 +9,11 @@ import type { UserRow } from './find-users.ts'
 import { addEmailIdentity, updateEmailIdentity, updateProviders } from './identity-rows.ts'
 
 /**
- * Revokes all earlier access to an account whose address was never verified: a stranger may have signed up with it, to
- * be in the account before its owner arrives. The transaction has locked the account's row. After the commit the caller
- * awaits `waitForListeners`.
+ * Revokes all earlier access to an account whose address was never verified. A stranger may have signed up with the
+ * address, to share the account when the owner of the address arrives. The transaction has locked the account's row.
+ * After the commit the caller awaits `waitForListeners`.
  * @param provenId the identity that was just proven, which stays
- * @returns whether there was an identity, a session or a key
+ * @returns whether another identity, a session or a key was removed
  */
 export async function revokeUnprovenAccess (tx: Transaction, id: string, provenId?: string): Promise<boolean> {
   const others = provenId === undefined ? undefined : ne(identities.id, provenId)
@@ -37,10 +37,10 @@ export const HANDED_OVER = { reason: 'handed_over' }
 export const ADDRESS_PROVEN = { reason: 'address_proven' }
 
 /**
- * The same when the owner of the address takes over the account: only that identity remains.
- * @returns the account, and whether there was anything to revoke
+ * Prepares an unproven account for the owner of its address: revokes earlier access and keeps only the e-mail identity.
+ * @returns the account, and whether access was revoked
  */
-export async function startAnew (
+export async function resetToEmailIdentity (
   tx: Transaction, person: Pick<UserRow, 'id' | 'email'>
 ): Promise<{ row: UserRow, revoked: boolean }> {
   const ofAddress = and(eq(identities.user_id, person.id), eq(identities.provider, 'email'))

@@ -20,7 +20,7 @@ import { presentUser } from '../people/presenters.ts'
 import { record } from '../audit-record.ts'
 import { deleteSessions } from '../sign-in/person-sessions.ts'
 import { getUser, getUserOrDeleted, pageOfUsers, withIdentities, type User } from '../people/find-users.ts'
-import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
+import { HANDED_OVER, resetToEmailIdentity } from '../people/revoke-access.ts'
 import { hasSignedUp } from '../people/roles.ts'
 import {
   createUser, deleteUser, lockUserAndRights, updateUser, type NewUser, type UserChange
@@ -115,7 +115,7 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
     if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
     const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
     const removed = body.rimuovi_secondo_fattore ? await removeAllProofs(app, tx, locked) : []
-    const present = isHandedOver ? await withIdentities(tx, (await startAnew(tx, locked)).row) : locked
+    const present = isHandedOver ? await withIdentities(tx, (await resetToEmailIdentity(tx, locked)).row) : locked
     const change = { ...userChangeOf(body, present), ...(isNewPassword ? { password_hash, new_email: null } : {}) }
     const user = await updateUser(tx, id, change, present)
     if (isNewPassword) {

@@ -13,7 +13,7 @@ import { deleteTokens } from '../sign-in/one-time-tokens.ts'
 import { presentUser } from '../people/presenters.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, type User } from '../people/find-users.ts'
-import { HANDED_OVER, startAnew } from '../people/revoke-access.ts'
+import { HANDED_OVER, resetToEmailIdentity } from '../people/revoke-access.ts'
 import { DEFAULT_ROLE, withDefaultRole } from '../people/roles.ts'
 import { lockUser } from '../people/people-locks.ts'
 import { createUser, lockUserAndRights, updateUser } from '../people/users.ts'
@@ -116,7 +116,7 @@ const RECIPIENTS: Readonly<Record<LinkBody['type'] & SentKind, PrepareUser>> = {
     if (!user) return await createUser(tx, { email, password_hash, user_metadata, confirmed: false })
     const present = await lockUserAndRights(tx, user.id)
     if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
-    await startAnew(tx, present)
+    await resetToEmailIdentity(tx, present)
     const merged = mergeMetadata(user.user_metadata, user_metadata)
     return await updateUser(tx, user.id, { password_hash, user_metadata: merged })
   },
@@ -137,7 +137,7 @@ async function invite (
   if (!user) return await createUser(tx, { email, user_metadata, confirmed: false, invited: true })
   const present = await lockUserAndRights(tx, user.id)
   if (present.email_confirmed_at !== null) throw new AuthError('email_exists')
-  const { row: { app_metadata } } = await startAnew(tx, present)
+  const { row: { app_metadata } } = await resetToEmailIdentity(tx, present)
   const { role, ...others } = app_metadata
   return await updateUser(tx, user.id, {
     app_metadata: withDefaultRole(role === 'pending' ? others : app_metadata),

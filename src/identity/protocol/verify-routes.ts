@@ -10,7 +10,7 @@ import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { isBanned, type UserRow } from '../people/find-users.ts'
 import { lockUser } from '../people/people-locks.ts'
-import { ADDRESS_PROVEN, startAnew } from '../people/revoke-access.ts'
+import { ADDRESS_PROVEN, resetToEmailIdentity } from '../people/revoke-access.ts'
 import { updateUser } from '../people/users.ts'
 import { recordOf } from '../audit-record.ts'
 import { browserCookie } from '../sign-in/browser-cookie.ts'
@@ -179,7 +179,7 @@ async function confirmAddress (
   if (!person || token.sent_to !== person.email) return undefined
   if (person.email_confirmed_at !== null) return person
   const { id } = person
-  const { revoked } = await startAnew(tx, person)
+  const { revoked } = await resetToEmailIdentity(tx, person)
   if (revoked) {
     onRevoked()
     await recordOf(tx, request, id, 'sessioni_revocate', `user:${id}`, ADDRESS_PROVEN)

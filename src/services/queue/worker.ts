@@ -7,7 +7,7 @@ import { waitAtMost } from '#src/lib/wait-at-most.ts'
  * process repeats the task.
  */
 
-/** The end of a lease. It exceeds the longest attempt. Longer work renews it. */
+/** The end of a lease. An attempt is shorter than a lease, and longer work renews its lease. */
 export const LEASE = sql`now() + interval '2 minutes'`
 
 /** Seconds between attempts. The delay doubles after each failure. */
@@ -29,7 +29,7 @@ export function nextAttempt (failures: number) {
   return inSeconds(backOff(failures))
 }
 
-/** How long shutdown waits for running attempts, and once more after aborting them. */
+/** Shutdown waits this long for running attempts, and once more after it has aborted them. */
 const CLOSE_WITHIN_MS = 10_000
 
 export interface QueueWorker {
@@ -44,7 +44,7 @@ interface QueueOptions<Task> {
   claim (): Promise<Task | undefined>
   /**
    * Carries out a task and records its outcome.
-   * @returns false if the next one would fail as well. The queue then pauses until it is woken
+   * @returns false if the next task would fail, too. The queue then pauses until `wake` is called
    */
   carryOut (task: Task, signal: AbortSignal): Promise<boolean>
   onError (err: unknown): void

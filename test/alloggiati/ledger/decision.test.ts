@@ -11,7 +11,7 @@ import { bookingLock } from './booking-lock.ts'
 
 const today = testClock().today()
 const shared = await ledgerServer(t)
-/** The shared server, which each test empties. */
+/** Empties the shared server and its stand-in, and returns both. */
 async function anew () {
   await emptied(shared.server, shared.police)
   return shared

@@ -8,7 +8,7 @@ import { caughtUp, cutOff, replicatedPair } from '#test/standby.ts'
 import { administrator, INVII, sent } from './administrator.ts'
 import { ledgerOf } from './context.ts'
 
-const HOLD = `${INVII}/sospensione`
+const SUSPENSION = `${INVII}/sospensione`
 
 t.test('a standby that lacks the last rows replaces a lost primary', async (t) => {
   const { primary, standby } = await replicatedPair(t)
@@ -18,7 +18,7 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
   // Each process is on its own machine.
   const lost = await production(t, police, environ)
   const left = await production(t, police, environ)
-  const hold = async () => (await left.call('GET', HOLD)).json<{ sospeso: boolean, motivo: string }>()
+  const suspension = async () => (await left.call('GET', SUSPENSION)).json<{ sospeso: boolean, motivo: string }>()
   await sent(lost, [guestNo(1)])
   await sweep(await ledgerOf(left, police))
   await caughtUp(primary)
@@ -55,8 +55,8 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
   })
 
   await t.test('a process that lost rows sends nothing, and reports the reason once', async (t) => {
-    await until(async () => (await hold()).sospeso)
-    t.match(await hold(), { chi: 'sistema', motivo: /replica.*confrontare le ricevute/ })
+    await until(async () => (await suspension()).sospeso)
+    t.match(await suspension(), { chi: 'sistema', motivo: /replica.*confrontare le ricevute/ })
     const again = () => left.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
     t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it was sent, and no row records it')
     await sweep(await ledgerOf(left, police))
@@ -66,10 +66,11 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
 
   await t.test('an administrator resumes sending after comparing the receipts, and it stays resumed', async (t) => {
     const { admin } = administrator(left)
-    t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Ricevute confrontate' })).json(), { sospeso: false })
+    const resumed = await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Ricevute confrontate' })
+    t.match(resumed.json(), { sospeso: false })
     t.equal((await left.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
     const restarted = await production(t, police, environ)
-    t.match((await restarted.call('GET', HOLD)).json(), { sospeso: false })
+    t.match((await restarted.call('GET', SUSPENSION)).json(), { sospeso: false })
     t.equal(police.callsOf('Send').length, 3)
   })
 })

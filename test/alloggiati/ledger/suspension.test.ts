@@ -14,14 +14,14 @@ import { administrator, detail, INVII, ledgerServer, sent, unknown } from './adm
 import { ledgerBench } from './bench.ts'
 import { ledgerOf } from './context.ts'
 
-const HOLD = `${INVII}/sospensione`
+const SUSPENSION = `${INVII}/sospensione`
 const ACCOUNT = '/api/v1/alloggiati/account'
 const suspensionLogs = ({ logs }: Pick<TestApp, 'logs'>) =>
   logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg)))
-const hold = async ({ call }: TestApp) => (await call('GET', HOLD)).json()
+const suspensionOf = async ({ call }: TestApp) => (await call('GET', SUSPENSION)).json()
 
 const shared = await ledgerServer(t)
-/** The server of most tests, which each of them empties. */
+/** Empties the shared server and its stand-in, and returns both. */
 async function anew () {
   await emptied(shared.server, shared.police)
   return shared
@@ -31,11 +31,11 @@ t.test(
   'a request while sending is suspended returns 422 INVII_SOSPESI, calls no service and reserves no guest',
   async (t) => {
     const { police, server, admin, who } = await anew()
-    const stopped = await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+    const stopped = await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Controllo delle credenziali' })
     t.match(stopped.json(), {
       sospeso: true, motivo: 'Controllo delle credenziali', chi: await who(), dal: /^\d{4}-.+Z$/
     })
-    t.strictSame(await hold(server), stopped.json())
+    t.strictSame(await suspensionOf(server), stopped.json())
     const refused = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
     t.match(refused.json(), {
       status: 422, codice: 'INVII_SOSPESI', success: false, error: /POST \/api\/v1\/invii\/sospensione/
@@ -49,7 +49,7 @@ t.test(
     t.match(day.json(), { status: 422, codice: 'INVII_SOSPESI' })
     t.same(await server.app.sql`select from invii`, [], 'nothing is stored')
     t.same(police.startedCalls, [])
-    t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Tutto in ordine' })).json(), {
+    t.match((await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Tutto in ordine' })).json(), {
       sospeso: false,
       motivo: null
     })
@@ -60,7 +60,7 @@ t.test(
 t.test('a decision to send again is refused while sending is suspended', async (t) => {
   const { police, server, admin, decide } = await anew()
   const id = await unknown(police, server)
-  await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+  await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Controllo delle credenziali' })
   t.match((await decide(id, 'reinvia')).json(), { status: 422, codice: 'INVII_SOSPESI' })
   t.match(await detail(server, id), { stato: 'sconosciuto', decisioni: [] })
   t.equal((await decide(id, 'acquisito')).statusCode, 200, 'other decisions are allowed')
@@ -74,7 +74,7 @@ t.test(
     police.on.Test = (socket) => socket.resetAndDestroy()
     await decide(id, 'reinvia')
     delete police.on.Test
-    await admin('POST', HOLD, { sospeso: true, motivo: 'Controllo delle credenziali' })
+    await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Controllo delle credenziali' })
     await server.app.sql`update invii set lease_fino_al = now() - interval '1 hour'`
     const { app } = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
     const unseen = () =>
@@ -83,7 +83,7 @@ t.test(
     t.equal((await detail(server, id)).stato, 'pronto')
     t.equal(police.callsOf('Send').length, 1)
     await app.close()
-    await admin('POST', HOLD, { sospeso: false, motivo: 'Si riprende' })
+    await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Si riprende' })
     await until(async () => (await detail(server, id)).stato === 'acquisito')
   }
 )
@@ -103,18 +103,18 @@ t.test('a database restored from an older backup sends nothing until an administ
 
   const restored = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
   t.equal(suspensionLogs(restored).length, 1, 'one log line reports it')
-  t.match(await hold(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
+  t.match(await suspensionOf(restored), { sospeso: true, chi: 'sistema', motivo: /salvataggio/ })
   const again = () => restored.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
   t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'the older database lacks this guest')
   t.equal(police.callsOf('Send').length, 2)
 
   const { admin } = administrator(restored)
-  t.match((await admin('POST', HOLD, { sospeso: false, motivo: 'Confrontato con il portale' })).json(), {
+  t.match((await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Confrontato con il portale' })).json(), {
     sospeso: false
   })
   t.equal((await restored.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
   const restarted = await production(t, police, { DATA_DIR, DATABASE_URL: backup })
-  t.match(await hold(restarted), { sospeso: false }, 'the resumed database is accepted from now on')
+  t.match(await suspensionOf(restarted), { sospeso: false }, 'the resumed database is accepted from now on')
 })
 
 t.test('a restored older database is reported even if a person had suspended sending before', async (t) => {
@@ -124,12 +124,12 @@ t.test('a restored older database is reported even if a person had suspended sen
   await suspendSending(db, 'anna', 'ferie')
   writeFileSync(join(dataDir, 'ledger-chain.json'), JSON.stringify({ id: 999, hash: 'ab'.repeat(32) }))
   const context = await worker()
-  for (const look of ['the first look', 'the second look']) {
-    t.match(await checkSuspension(context), { chi: 'anna', motivo: /^ferie\. .*più vecchio/ }, look)
+  for (const check of ['the first check', 'the second check']) {
+    t.match(await checkSuspension(context), { chi: 'anna', motivo: /^ferie\. .*più vecchio/ }, check)
   }
 })
 
-t.test('while the chain head is unreadable nothing is sent, and expired submissions still end', async (t) => {
+t.test('while the chain head is unreadable nothing is sent, and the sweep still handles expired leases', async (t) => {
   for (const kind of ['no JSON', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)
@@ -146,7 +146,7 @@ t.test('while the chain head is unreadable nothing is sent, and expired submissi
         t.equal(suspensionLogs(server).length, 1, 'only the first Send raises the alarm')
       }
       t.equal(police.callsOf('Send').length, sends)
-      t.match(await hold(server), { sospeso: true, chi: 'sistema', motivo: /non si può leggere/ })
+      t.match(await suspensionOf(server), { sospeso: true, chi: 'sistema', motivo: /non si può leggere/ })
       t.match((await admin('GET', `${INVII}/verifica`)).json(), {
         status: 200, integra: false, prima_riga_errata: { motivo: /non si può leggere/ }
       })
@@ -160,7 +160,7 @@ t.test('while the chain head is unreadable nothing is sent, and expired submissi
       await sweep(await ledgerOf(server, police))
       t.same(await server.app.sql`select from invii where stato = 'preso'`, [], 'the sweep still runs')
       t.equal(suspensionLogs(server).length, 2, 'one log line for each suspension')
-      const resumed = await admin('POST', HOLD, { sospeso: false, motivo: 'Rimesso a posto' })
+      const resumed = await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Rimesso a posto' })
       t.equal(resumed.statusCode, kind === 'a directory' ? 503 : 200)
     })
   }
@@ -219,7 +219,7 @@ t.test('no guest is sent twice when an older copy replaces the database of runni
     await sweep(await ledgerOf(second, police))
     await first.app.close()
     await replace()
-    await until(async () => (await hold(second)).sospeso === true)
+    await until(async () => (await suspensionOf(second)).sospeso === true)
     const again = await second.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
     t.match(again.json(), { codice: 'INVII_SOSPESI' })
     t.equal(police.callsOf('Send').length, 1)
@@ -230,10 +230,10 @@ t.test('the same database on another machine does not count as an older one', as
   const { police, server: first } = await anew()
   await sent(first)
   const moved = await production(t, police, { DATABASE_URL: first.url })
-  t.match(await hold(moved), { sospeso: false })
+  t.match(await suspensionOf(moved), { sospeso: false })
 })
 
-t.test('the account is shown without its secrets, and is not exclusive until an administrator says so', async (t) => {
+t.test('the account is shown without secrets, and is exclusive only when an administrator declares it', async (t) => {
   const { server, admin } = await anew()
   const shown = await server.call('GET', ACCOUNT)
   t.strictSame(shown.json(), { utente: 'RM000001', modalita: 'production', canale_esclusivo: false })
@@ -259,8 +259,8 @@ async function copyOf (t: Test, url: string): Promise<string> {
 }
 
 /**
- * Two servers on a copy of a database with one sent guest, and a function that replaces it by another copy.
- * @param before the closed server that has sent that guest
+ * Starts two servers on a copy of the database of `before`. `replace` puts a new copy in place of their database.
+ * @param before a closed server that has sent one guest
  */
 async function replaceable (t: Test, before: TestApp, folders: 'together' | 'apart') {
   const police = await standIn(t)
@@ -280,7 +280,7 @@ async function replaceable (t: Test, before: TestApp, folders: 'together' | 'apa
       await sql.unsafe(`drop database ${present} with (force)`)
       await sql.unsafe(`create database ${present} template ${backup}`)
       await close()
-      await until(async () => (await servers[1].call('GET', HOLD)).statusCode === 200)
+      await until(async () => (await servers[1].call('GET', SUSPENSION)).statusCode === 200)
     }
   }
 }

@@ -145,7 +145,7 @@ async function refresher (t: Test, { app, dataDir, url }: TestApp) {
 }
 
 const APARTMENTS = '/api/v1/appartamenti'
-const HOLD = '/api/v1/invii/sospensione'
+const SUSPENSION = '/api/v1/invii/sospensione'
 const ACCOUNT = '/api/v1/alloggiati/account'
 const HOUSE = {
   descrizione: 'Casa al lago',
@@ -248,13 +248,14 @@ t.test('without credentials the server runs, and requests that need them name th
   const { admin } = administrator({ app, call, ...server })
   t.equal((await call('GET', '/health/live')).statusCode, 200)
   t.strictSame((await call('GET', ACCOUNT)).json(), { utente: null, modalita: 'production', canale_esclusivo: false })
-  t.match((await admin('POST', HOLD, { sospeso: true, motivo: 'Prova di sospensione' })).json(), { sospeso: true })
+  const suspended = await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Prova di sospensione' })
+  t.match(suspended.json(), { sospeso: true })
   for (const [method, url, body] of [
     ['GET', '/api/alloggiati/check'],
     ['GET', `/api/alloggiati/ricevute?data=${addDays(testClock().today(), -2)}`],
     ...OF_APARTMENTS,
     ['PUT', ACCOUNT, { canale_esclusivo: true }],
-    ['POST', HOLD, { sospeso: false, motivo: 'Prova di ripresa' }]
+    ['POST', SUSPENSION, { sospeso: false, motivo: 'Prova di ripresa' }]
   ] as const) {
     const { json } = await admin(method, url, body)
     t.match(json(), { status: 503, codice: 'CREDENZIALI_MANCANTI' }, `${method} ${url}`)

@@ -4,9 +4,9 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { startTarget } from '../target.ts'
 
-/** More sockets than the process may open files, each with one byte of an unfinished request. */
+/** Opens more sockets than the process may open files. Each socket sends one byte of a request. */
 export const sockets: Scenario = {
-  name: 'sockets of one byte',
+  name: 'sockets that send one byte',
   async run () {
     const target = await startTarget({}, 4096)
     const opened: Socket[] = []
@@ -26,7 +26,7 @@ export const sockets: Scenario = {
       const isAlive = await Promise.race([target.ended.then(() => false), sleep(10, true)])
       return {
         figures: { sockets: opened.length, refused, 'ms until ready': Math.round(ms) },
-        faults: [...(isAlive ? [] : ['the process has ended']), ...bounded('ms until ready', ms, 10_000)]
+        faults: [...(isAlive ? [] : ['the process has exited']), ...bounded('ms until ready', ms, 10_000)]
       }
     } finally {
       await target.stop()

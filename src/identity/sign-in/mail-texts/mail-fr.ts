@@ -64,11 +64,11 @@ export const fr: MailTexts = {
       'De nouveaux codes de récupération ont été créés pour votre compte Locanda : les anciens ne sont plus valables.',
       OTHERWISE
     ],
-    passkey_added: ['Nouvelle passkey', 'Une passkey a été ajoutée à votre compte Locanda.', OTHERWISE],
-    passkey_removed: ['Passkey supprimée', 'Une passkey a été supprimée de votre compte Locanda.', OTHERWISE],
+    passkey_added: ['Nouvelle clé d’accès', 'Une clé d’accès a été ajoutée à votre compte Locanda.', OTHERWISE],
+    passkey_removed: ['Clé d’accès supprimée', 'Une clé d’accès a été supprimée de votre compte Locanda.', OTHERWISE],
     access_reset: [
       'Compte réinitialisé',
-      'Un administrateur a supprimé les seconds facteurs et les passkeys de votre compte Locanda.',
+      'Un administrateur a supprimé les seconds facteurs et les clés d’accès de votre compte Locanda.',
       'Si vous ne vous y attendiez pas, prévenez un administrateur.'
     ],
     codes_tried: [

@@ -133,7 +133,7 @@ t.test('apartments', async (t) => {
     t.same((await listed()).slice(1).map((line) => line.split(';')[0]), ['0', '1', '2', '4'])
   })
 
-  t.test('File Unico: every row names its own active apartment, members that of their leader', async (t) => {
+  t.test('a File Unico row must name an active apartment, and a member the apartment of the leader', async (t) => {
     const rows = [
       `${guest()}000000`,
       `${guest()}1     `,
@@ -176,7 +176,7 @@ t.test('all state is in the database: a restart keeps it and a second instance s
   t.match(
     outcomes((await two.call('Ricevuta', `${session(token)}<a:Data>2026-11-21T00:00:00</a:Data>`)).text),
     [/^false/],
-    'the token has ended'
+    'the token has expired'
   )
   t.same(
     outcomes((await two.call('Ricevuta', `${session(await two.token())}<a:Data>2026-11-21T00:00:00</a:Data>`)).text),
@@ -194,15 +194,15 @@ const GOOD: Record<string, string> = {
   'an arrival of today': guest({ arrivo: '21/11/2026' }),
   'an arrival of yesterday': guest({ arrivo: '20/11/2026' }),
   'one night with a zero': guest({ giorni: '01' }),
-  'one night with a blank before': guest({ giorni: ' 1' }),
-  'one night with a blank behind': guest({ giorni: '1' }),
+  'one night after a blank': guest({ giorni: ' 1' }),
+  'one night before a blank': guest({ giorni: '1' }),
   'thirty nights': guest({ giorni: '30' }),
-  'a name in small letters': guest({ cognome: 'De Rossi', nome: "Ada l'altra" }),
+  'a name in lower case': guest({ cognome: 'De Rossi', nome: "Ada l'altra" }),
   'a birth on the day of arrival': guest({ nascita: '21/11/2026' }),
-  'a birth in a comune that is no more': guest({ comune: '401001501', provincia: 'TO' }),
-  'a birth in a state that is no more': guest({ ...foreign, stato: '100000210' }),
-  'a document number with a stroke': guest({ numero: 'AB-12/3.4' }),
-  'a head without members': guest({ tipo: '17' })
+  'a birth in a ceased comune': guest({ comune: '401001501', provincia: 'TO' }),
+  'a birth in a ceased state': guest({ ...foreign, stato: '100000210' }),
+  'a document number with a hyphen, a slash and a dot': guest({ numero: 'AB-12/3.4' }),
+  'a leader without members': guest({ tipo: '17' })
 }
 
 const BAD: Record<string, [row: string, text: string]> = {
@@ -230,19 +230,19 @@ const BAD: Record<string, [row: string, text: string]> = {
   'another province than the comune\'s': [guest({ provincia: 'MI' }), 'Provincia di Nascita Errata'],
   'a province for a birth abroad': [guest({ ...foreign, provincia: 'EE' }), 'Provincia di Nascita Errata'],
   'an unknown citizenship': [guest({ cittadinanza: 'ITA' }), 'Cittadinanza Errata'],
-  'a citizenship of a state that is no more': [guest({ cittadinanza: '100000210' }), 'Cittadinanza Errata'],
+  'a citizenship of a ceased state': [guest({ cittadinanza: '100000210' }), 'Cittadinanza Errata'],
   'no document type': [guest({ documento: '' }), 'Tipo Documento non valido'],
   'an unknown document type': [guest({ documento: 'PASSP' }), 'Tipo Documento Errato'],
   'no document number': [guest({ numero: '' }), 'Numero Documento non valido'],
   'a document number with a sign': [guest({ numero: 'AB#1' }), 'Numero Documento con caratteri non validi'],
   'no issue place': [guest({ rilascio: '' }), 'Luogo di Rilascio Errato'],
   'Italy itself as the issue place': [guest({ rilascio: '100000100' }), 'Luogo di Rilascio Errato'],
-  'an issue place that is no more': [guest({ rilascio: '401001501' }), 'Luogo di Rilascio Errato'],
-  'a member without a head': [member(), 'Ospite con Capo Gruppo o Capo Famiglia Mancante']
+  'a ceased comune as the issue place': [guest({ rilascio: '401001501' }), 'Luogo di Rilascio Errato'],
+  'a member without a leader': [member(), 'Ospite con Capo Gruppo o Capo Famiglia Mancante']
 }
 
 t.test('rows', async (t) => {
-  // Half past midnight of the 21st in Rome, still the 20th in UTC.
+  // 00:30 on the 21st in Rome is still the 20th in UTC.
   const { db } = await testDatabase(t)
   const { call, token: getToken } = await sandbox(t, db, clockAt('2026-11-20T23:30:00Z'))
   const prefix = session(await getToken())
@@ -282,11 +282,11 @@ t.test('rows', async (t) => {
   })
 
   t.test('members must have the arrival of their leader and no document', async (t) => {
-    const head = guest({ tipo: '17' })
-    t.same(await messagesOf([head, member({ arrivo: '20/11/2026' })]), ['true', 'Data di Arrivo Errata'])
-    t.same(await messagesOf([head, member({ documento: 'IDENT' })]), ['true', 'Tipo Documento Errato'])
-    t.same(await messagesOf([head, member({ numero: 'CA1' })]), ['true', 'Numero Documento non valido'])
-    t.same(await messagesOf([head, member({ rilascio: '412058091' })]), ['true', 'Luogo di Rilascio Errato'])
+    const leader = guest({ tipo: '17' })
+    t.same(await messagesOf([leader, member({ arrivo: '20/11/2026' })]), ['true', 'Data di Arrivo Errata'])
+    t.same(await messagesOf([leader, member({ documento: 'IDENT' })]), ['true', 'Tipo Documento Errato'])
+    t.same(await messagesOf([leader, member({ numero: 'CA1' })]), ['true', 'Numero Documento non valido'])
+    t.same(await messagesOf([leader, member({ rilascio: '412058091' })]), ['true', 'Luogo di Rilascio Errato'])
   })
 })
 
@@ -303,7 +303,7 @@ t.test('receipts', async (t) => {
   await send([guest({ arrivo: '20/11/2026', giorni: '05' }), guest({ arrivo: '20/11/2026', sesso: 'X', giorni: '09' })])
   clock.set('2026-11-21T22:59:00Z')
   await send([guest({ tipo: '17', giorni: '03' }), member({ giorni: '03' }), guest({ giorni: ' 1' })])
-  // The same evening by UTC, the next day in Rome.
+  // In UTC it is still the 21st, in Rome already the 22nd.
   clock.set('2026-11-21T23:01:00Z')
   await send([guest({ arrivo: '22/11/2026', giorni: '07' })])
 
@@ -313,7 +313,7 @@ t.test('receipts', async (t) => {
     isMissing(t, await receiptOf('2026-12-01T00:00:00'))
   })
 
-  t.test('from the day after on it says how many schedine and nights were acquired on the day in Rome', async (t) => {
+  t.test('a receipt has the number of schedine and nights that were acquired on the day in Rome', async (t) => {
     const lines = await linesOf(t, Buffer.from(first(await receiptOf('2026-11-21T00:00:00'), 'PDF'), 'base64'))
     t.equal(lines[0], 'AMBIENTE DI PROVA - SENZA VALORE')
     for (const line of [
@@ -372,7 +372,7 @@ t.test('SOAP messages', async (t) => {
       'an operation without the namespace': envelope(`<Test>${prefix}${rows}</Test>`),
       'two elements in the body': envelope(good + good),
       'an entity that is not declared': envelope(`<a:Test>&entity;${prefix}</a:Test>`),
-      'nothing at all': ''
+      'an empty body': ''
     })) {
       const { status, text } = await post(document, HEADERS)
       t.equal(status, 500, title)
