@@ -58,7 +58,7 @@ MASTER_KEY: conservarla a parte.`,
 Servono un database vuoto, un archivio dei file vuoto, e la chiave MASTER_KEY del salvataggio. Il salvataggio può essere
 di una versione precedente di Locanda. Dopo il ripristino gli invii alla Polizia sono sospesi. Un amministratore deve
 confrontare le ricevute, poi riprendere gli invii. Tutte le sessioni sono terminate e tutte le chiavi API revocate. Le
-cancellazioni e i blocchi di utenti successivi sono ripetuti, se accanto al salvataggio c'è il file
+cancellazioni e i blocchi di utenti successivi sono ripetuti, se accanto al salvataggio c’è il file
 locanda-cancellazioni-….json: altrimenti il comando dice da quando ripeterli a mano.`,
 
   doctor: `
