@@ -1,7 +1,7 @@
 import { Type } from '@sinclair/typebox'
 import type { FastifyBaseLogger, FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
-import { Gauge, Histogram, Registry } from 'prom-client'
+import { Counter, Gauge, Histogram, Registry } from 'prom-client'
 import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
 import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { CLIENT_DISCONNECTED } from './client-disconnects.ts'
@@ -54,10 +54,10 @@ interface MetricsOptions {
   processFigures?: (() => ProcessFigures) | undefined
 }
 
-type ProcessGauge = readonly [name: string, help: string, read: (figures: ProcessFigures) => number | undefined]
+type ProcessMetric = readonly [name: string, help: string, read: (figures: ProcessFigures) => number | undefined]
 
 /** Names and help texts of Prometheus' own client libraries. */
-const PROCESS: readonly ProcessGauge[] = [
+const PROCESS: readonly ProcessMetric[] = [
   ['process_resident_memory_bytes', 'Resident memory of the process.', ({ residentBytes }) => residentBytes],
   ['process_cpu_seconds_total', 'Processor time that the process has taken.', ({ cpuSeconds }) => cpuSeconds],
   ['process_start_time_seconds', 'When the process started, since 1970.', ({ startedAt }) => startedAt],
@@ -103,13 +103,16 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
   // Read on each scrape instead of by the default collector of prom-client. Its observers of garbage collection and
   // event loop slowed a small GET by a quarter.
   for (const [name, help, figure] of processFigures === undefined ? [] : PROCESS) {
-    registry.registerMetric(new Gauge({
+    const Metric = name.endsWith('_total') ? Counter : Gauge
+    registry.registerMetric(new Metric({
       name,
       help,
       registers: [],
       collect () {
         const value = figure(processFigures!())
-        if (value !== undefined) this.set(value)
+        if (value === undefined) return
+        this.reset()
+        this.inc(value)
       }
     }))
   }

@@ -30,12 +30,13 @@ function metricsIn (text: string): string[] {
   return [...new Set(text.match(/\b(?:locanda_\w+|process_[a-z_]+(?=[{[]))/g))].filter((name) => !NOT_OURS.includes(name))
 }
 
-function run (program: string, args: readonly string[], cwd: string) {
-  const { status, stdout, stderr } = spawnSync(program, args, { cwd, encoding: 'utf8' })
+function run (program: string, args: readonly string[], cwd: string, input = '') {
+  const { status, stdout, stderr } = spawnSync(program, args, { cwd, input, encoding: 'utf8' })
   return { status, said: stdout + stderr }
 }
 
 const skip = without('nginx', 'nginx-light')
+const noPromtool = without('promtool', 'prometheus')
 /** Restarts per instance. Raise it for a longer trial. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const CLIENTS = 3
@@ -118,6 +119,10 @@ t.test('every metric and label of the dashboard and the alert rules is one that 
       t.ok(metrics.some((each) => values.get(each)?.has(label)), `${file}: ${metrics.join()} by ${label}`)
     }
   }
+
+  t.test('promtool accepts them', { skip: noPromtool }, async (t) => {
+    t.same(run('promtool', ['check', 'metrics'], ROOT, body), { status: 0, said: '' })
+  })
 })
 
 /** Whether a pattern matches a value. No request has failed, so for `status` any value counts. */
@@ -152,7 +157,7 @@ function labelValues (body: string): ReadonlyMap<string, ReadonlyMap<string, str
   return found
 }
 
-t.test('the alert rules are valid and fire as expected', { skip: without('promtool', 'prometheus') }, async (t) => {
+t.test('the alert rules are valid and fire as expected', { skip: noPromtool }, async (t) => {
   const folder = temporaryFolder(t)
   cpSync(join(SHIPPED, 'alerts.yaml'), join(folder, 'alerts.yaml'))
   cpSync(join(ROOT, 'test/deploy/alerts.test.yaml'), join(folder, 'cases.yaml'))

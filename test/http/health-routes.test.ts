@@ -48,6 +48,7 @@ t.test('/metrics requires credentials and uses the Prometheus format', async (t)
     ['process_start_time_seconds', 1_790_000_000],
     ['process_open_fds', 42]
   ] as const) t.equal(samples(response.body, name)[''], value)
+  t.match(response.body, /^# TYPE process_cpu_seconds_total counter$/m)
   t.ok(samples(response.body, 'locanda_event_loop_delay_seconds')['']! >= 0)
   t.ok(samples(response.body, 'locanda_database_connections')['state="active"']! >= 1)
   t.match(response.body, /^locanda_build_info\{version="[\d.]+",commit="\w*"\} 1$/m)
