@@ -1,4 +1,5 @@
 import postgres from 'postgres'
+import { errorCode, isTlsCode } from '#src/lib/error-code.ts'
 import { SpazioEsaurito } from '#src/lib/errors.ts'
 
 interface DatabaseProblem { status: number, codice: string, error: string }
@@ -111,7 +112,8 @@ export function startProblem (err: unknown): string | undefined {
   if (isDiskFull(err)) return 'il disco della base dati è pieno'
   const reason = sqlstate === undefined ? undefined : REFUSALS[sqlstate]
   if (reason !== undefined) return `${reason} (${sqlstate})`
-  const code = connectionCode(err)
+  const [code, tlsCode] = [connectionCode(err), errorCode(err)]
+  if (isTlsCode(tlsCode) && isDriverError(err)) return `la connessione TLS al database non è riuscita (${tlsCode})`
   return code === undefined ? undefined : `il database non è raggiungibile (${code})`
 }
 

@@ -10,6 +10,14 @@ export function errorCode (err: unknown): string {
   return isPlain(code) ? code : 'ERRORE'
 }
 
+/** Codes of a failed TLS handshake or a rejected certificate, of Node, OpenSSL and nodemailer. */
+const TLS = /CERT|SIGNATURE|CRL|PATH_LENGTH|PURPOSE|^INVALID_CA$|^HOSTNAME_MISMATCH$|^ERR_(?:SSL|TLS)|^EPROTO$|^ETLS$/
+
+/** Whether an `errorCode` says that TLS failed, so the host was reached. */
+export function isTlsCode (code: string): boolean {
+  return TLS.test(code)
+}
+
 function isPlain (code: unknown): code is string {
   return typeof code === 'string' && /^\w{1,60}$/.test(code)
 }

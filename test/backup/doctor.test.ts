@@ -2,10 +2,12 @@ import { existsSync } from 'node:fs'
 import { copyFile, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
+import { TLSSocket } from 'node:tls'
 import { fileURLToPath } from 'node:url'
 import t, { type Test } from 'tap'
 import { addDays } from '#src/lib/time.ts'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
+import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
 import { productionEnviron, refusalReply, standIn, until } from '#test/alloggiati/stand-in.ts'
 import { booking } from '#test/bookings/samples.ts'
@@ -16,7 +18,7 @@ import { testDatabase } from '#test/database.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build, temporaryFolder } from '#test/helper.ts'
 import { fakeProvider, json } from '#test/identity/external/fake-provider.ts'
-import { listening } from '#test/loopback.ts'
+import { listening, serve } from '#test/loopback.ts'
 import { ADMIN, serverProcess } from '#test/server-process.ts'
 import { startSmtp } from '#test/smtp.ts'
 
@@ -107,6 +109,43 @@ t.test('each broken part is a fault that says what to do, with exit status 1', a
   t.match(elsewhere.found.file, /^errore: .*è di un altro database/)
 })
 
+const certificate = selfSigned(t.testdir(), 'IP:127.0.0.1')
+const skip = certificate === undefined && 'openssl is not installed: no certificate to test with'
+
+t.test('a certificate that is not accepted is a fault that names TLS, for every server', { skip }, async (t) => {
+  const { url } = await serve(t, undefined, certificate)
+  const tlsSmtp = await startSmtp(t, { ...certificate, secure: true })
+  const { code, found } = await doctor({
+    PUBLIC_URL: url,
+    SMTP_URL: tlsSmtp.url,
+    REDIS_URL: url.replace('https', 'rediss'),
+    ALLOGGIATI_ENDPOINT: url,
+    IDP_URL: url,
+    IDP_ANON_KEY: 'a',
+    IDP_SERVICE_KEY: 'b',
+    S3_ENDPOINT: url,
+    S3_BUCKET: 'prova',
+    S3_ACCESS_KEY_ID: 'a',
+    S3_SECRET_ACCESS_KEY: 'b'
+  })
+  t.equal(code, 1)
+  t.notOk(found.indirizzo, 'PUBLIC_URL is reported once')
+  for (const subject of ['TLS', 'posta', 'redis', 'file', 'accesso']) {
+    t.match(found[subject], /^errore: .*connessione TLS non riuscita \(\w*CERT\w*\): .*NODE_EXTRA_CA_CERTS/, subject)
+  }
+  t.match(found.polizia, /^errore: .*connessione sicura non riuscita \(\w*CERT\w*\)/)
+
+  // PostgreSQL's answer to a request for TLS.
+  const port = await listening(t, createServer((socket) => {
+    socket.once('data', () => {
+      socket.write('S')
+      new TLSSocket(socket, { isServer: true, ...certificate }).on('error', () => {})
+    })
+  }))
+  const DATABASE_URL = `postgres://ada@127.0.0.1:${port}/x?sslmode=verify-full`
+  t.match((await doctor({ DATABASE_URL })).found.database, /^errore: DATABASE_URL: .*TLS.* \(\w*CERT\w*\)/)
+})
+
 t.test('a Redis that does not answer is a fault, and its connections are closed', async (t) => {
   const sockets = new Set<Socket>()
   const port = await listening(t, createServer((socket) => {
@@ -115,7 +154,7 @@ t.test('a Redis that does not answer is a fault, and its connections are closed'
   }))
   const { code, found } = await doctor({ REDIS_URL: `redis://127.0.0.1:${port}` })
   t.equal(code, 1)
-  t.match(found.redis, /^errore: REDIS_URL non va/)
+  t.match(found.redis, /^errore: REDIS_URL: non riuscito/)
   await until(() => sockets.size === 0)
 })
 

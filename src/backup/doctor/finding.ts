@@ -1,4 +1,4 @@
-import { errorCode } from '#src/lib/error-code.ts'
+import { errorCode, isTlsCode } from '#src/lib/error-code.ts'
 
 export type Level = 'ok' | 'avviso' | 'errore'
 
@@ -11,6 +11,14 @@ export type Found = Promise<Omit<Finding, 'subject'> | undefined>
 export const ok = (text: string) => ({ level: 'ok', text }) as const
 export const warning = (text: string) => ({ level: 'avviso', text }) as const
 export const fault = (text: string) => ({ level: 'errore', text }) as const
+
+/** The reason of a failed connection, and its remedy, which differs when TLS failed. */
+export function failure (code: string, remedy: string): string {
+  return isTlsCode(code)
+    ? `connessione TLS non riuscita (${code}): controllare porta e certificato; per un’autorità propria ` +
+      'impostare NODE_EXTRA_CA_CERTS'
+    : `non riuscito (${code}): ${remedy}`
+}
 
 /** Runs a check. An exception counts as a fault. */
 export async function look (subject: string, at: () => Found): Promise<Finding[]> {

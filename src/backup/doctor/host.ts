@@ -6,9 +6,9 @@ import { isWithin } from '#src/config/backup-folder.ts'
 import type { Config } from '#src/config/config.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
-import { errorCode } from '#src/lib/error-code.ts'
+import { errorCode, isTlsCode } from '#src/lib/error-code.ts'
 import { lastBackup, OLD_MS } from '../backup-retention.ts'
-import { fault, ok, warning, type Found } from './finding.ts'
+import { failure, fault, ok, warning, type Found } from './finding.ts'
 
 const MIB = 1024 * 1024
 const TIGHT = 1024 * MIB
@@ -63,8 +63,6 @@ export async function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn:
 const WITHIN_MS = 10_000
 const DAY_MS = 24 * 60 * 60_000
 const RENEW_DAYS = 14
-/** Error codes of a rejected certificate. With other codes the server was not reached. */
-const REFUSED = /CERT|SIGNATURE|CRL|PATH_LENGTH|PURPOSE|^ERR_(?:SSL|TLS)|^EPROTO/
 
 /** Checks that `PUBLIC_URL` is reachable. */
 export async function publicUrl ({ PUBLIC_URL: url }: Config): Found {
@@ -84,12 +82,14 @@ export async function publicUrl ({ PUBLIC_URL: url }: Config): Found {
       ? warning(`${url} è in chiaro: mettere davanti un proxy con https`)
       : ok(`${url} risponde`)
   } catch (err) {
+    // The check of TLS reports it.
+    if (isTlsCode(errorCode(err))) return undefined
     const why = isHere ? 'ha un’altra PORT' : 'il proxy non lo raggiunge'
     return warning(`${url} non risponde (${errorCode(err)}): il server è fermo, o ${why}`)
   }
 }
 
-/** Checks the certificate of an https URL. */
+/** Checks TLS and the certificate of an https URL. */
 export async function tls ({ PUBLIC_URL }: Config): Found {
   const { hostname, port, protocol } = new URL(PUBLIC_URL)
   if (protocol !== 'https:') return undefined
@@ -105,7 +105,8 @@ export async function tls ({ PUBLIC_URL }: Config): Found {
       : ok(`certificato valido per ${countWithNoun(left, 'giorno', 'giorni')}`)
   } catch (err) {
     const code = errorCode(err)
-    return REFUSED.test(code) ? fault(`il certificato non è accettato (${code})`) : undefined
+    // With other codes the server was not reached.
+    return isTlsCode(code) ? fault(`${PUBLIC_URL}: ${failure(code, '')}`) : undefined
   } finally {
     socket.destroy()
   }

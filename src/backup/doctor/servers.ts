@@ -8,10 +8,11 @@ import { errorCode } from '#src/lib/error-code.ts'
 import { checkProvider } from '#src/identity/index.ts'
 import { lastMigration } from '#src/database/journal.ts'
 import { knownMigrations } from '#src/database/migrate.ts'
+import { classifySmtpError } from '#src/services/mail/smtp-errors.ts'
 import { checkSmtp } from '#src/services/mail/transport.ts'
 import { s3Settings } from '#src/services/files/backends/s3-backend.ts'
 import type { Installation } from '../commands.ts'
-import { fault, ok, warning, type Found } from './finding.ts'
+import { failure, fault, ok, warning, type Found } from './finding.ts'
 
 const LEAST_VERSION = 140_000
 
@@ -66,7 +67,7 @@ export async function files ({ config, sql, backend }: Installation): Found {
       ? ok(place)
       : fault(`${place}: è di un altro database, o non è montato`)
   } catch (err) {
-    return fault(`${place}: non si può leggere (${errorCode(err)}): controllare indirizzo e credenziali`)
+    return fault(`${place}: lettura: ${failure(errorCode(err), 'controllare indirizzo e credenziali')}`)
   }
 }
 
@@ -77,7 +78,7 @@ export async function mail ({ config: { SMTP_URL: url } }: Installation): Found 
     await checkSmtp(url)
     return ok('il server di posta accetta il collegamento')
   } catch (err) {
-    return fault(`il server di SMTP_URL non va (${errorCode(err)}): controllare indirizzo, porta, utente e password`)
+    return fault(`SMTP_URL: ${failure(classifySmtpError(err).code, 'controllare indirizzo, porta, utente e password')}`)
   }
 }
 
@@ -96,8 +97,8 @@ export async function redis ({ config: { REDIS_URL: url } }: Installation): Foun
     await client.ping()
     return ok('risponde')
   } catch (err) {
-    return fault(`REDIS_URL non va (${errorCode(reason ?? err)}): controllare indirizzo, utente e password; ` +
-      'intanto le richieste non si contano')
+    const why = failure(errorCode(reason ?? err), 'controllare indirizzo, utente e password')
+    return fault(`REDIS_URL: ${why}; intanto le richieste non si contano`)
   } finally {
     client.disconnect()
   }
@@ -110,8 +111,8 @@ export async function provider (config: Config): Found {
     return ok(`${await checkProvider(config)} dà le sue chiavi`)
   } catch (err) {
     if (err instanceof ConfigError) return fault(err.message)
-    return fault('il provider di IDP_URL non dà le sue chiavi (/auth/v1/.well-known/jwks.json): nessuno può ' +
-      'accedere; controllare indirizzo e rete')
+    return fault('il provider di IDP_URL non dà le sue chiavi (/auth/v1/.well-known/jwks.json), nessuno può ' +
+      `accedere: ${failure(errorCode(err), 'controllare indirizzo e rete')}`)
   }
 }
 

@@ -87,12 +87,11 @@ export function createJwks ({
 /**
  * Fetches the signing keys of the external provider.
  * @returns the provider's host
- * @throws ProviderNonRaggiungibile, and ConfigError naming the variable
+ * @throws the error of the fetch or of the keys, and ConfigError naming the variable
  */
 export async function checkProvider (config: Config): Promise<string> {
   const { url, base } = externalSettings(config)
-  // An unknown key id makes it fetch the whole key set.
-  await createJwks({ url: `${base}/.well-known/jwks.json`, log: { warn: () => {} } }).key('doctor')
+  readKeys(await download(globalThis.fetch, `${base}/.well-known/jwks.json`, TIMEOUT_MS))
   return new URL(url).host
 }
 
