@@ -31,12 +31,14 @@ function processFigures (): ProcessFigures {
 /** The process: environment → configuration → build → listen → signals. Only entry points read `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
-  const { ConfigError, configWarnings, makeDataFolder, readConfig } = await import('./config/config.ts')
+  const { ConfigError, configWarnings, makeDataFolder, readConfig, requireBackupFolder } =
+    await import('./config/config.ts')
   const { build } = await import('./app.ts')
   const { firstAdministrator } = await import('./identity/index.ts')
   const { default: grace } = await import('close-with-grace')
   const config = readConfig(process.env)
   makeDataFolder(config.DATA_DIR)
+  if (config.BACKUP_DIR !== undefined) requireBackupFolder(config.BACKUP_DIR)
   const building = build({ config, processFigures, descriptors: descriptorLimit(), signal: interrupted.signal })
   // Signals are handled from here on. Ending the process now would leave PostgreSQL running.
   closeOnSignals(config, grace, building.catch(() => undefined))

@@ -36,7 +36,7 @@ export type Config = Readonly<Omit<Environment, Read> & {
   ALLOGGIATI_CA?: string
 }>
 
-export { ConfigError, makeDataFolder } from './data-folder.ts'
+export { ConfigError, makeDataFolder, requireBackupFolder } from './data-folder.ts'
 
 /**
  * Reads the configuration from an environment. A missing `MASTER_KEY` is read from `DATA_DIR` or generated there.

@@ -27,16 +27,36 @@ const REASONS: Readonly<Record<string, string>> = {
 export function makeDataFolder (folder: string): void {
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 })
-    // root would pass the check below even on a file.
-    if (!statSync(folder).isDirectory()) throw Object.assign(new Error('a file'), { code: 'ENOTDIR' })
-    accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+    requireUsable(folder)
   } catch (err) {
     throw dataFolderError(folder, err)
   }
 }
 
+/**
+ * Checks that `BACKUP_DIR` exists and is writable. It is not created, because its disk may not be mounted.
+ * @throws ConfigError naming BACKUP_DIR
+ */
+export function requireBackupFolder (folder: string): void {
+  try {
+    requireUsable(folder)
+  } catch (err) {
+    throw folderError('BACKUP_DIR', folder, err, { ...REASONS, ENOENT: 'non c’è: crearla, o montare il suo disco' })
+  }
+}
+
+function requireUsable (folder: string): void {
+  // root would pass the check below even on a file.
+  if (!statSync(folder).isDirectory()) throw Object.assign(new Error('a file'), { code: 'ENOTDIR' })
+  accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
+}
+
 /** The error of a file operation in `DATA_DIR`. */
 export function dataFolderError (folder: string, err: unknown): ConfigError {
+  return folderError('DATA_DIR', folder, err, REASONS)
+}
+
+function folderError (variable: string, folder: string, err: unknown, reasons: typeof REASONS): ConfigError {
   const code = err instanceof Error && 'code' in err ? String(err.code) : 'illeggibile'
-  return new ConfigError('DATA_DIR', `la cartella ${folder} non si può usare: ${REASONS[code] ?? code}`)
+  return new ConfigError(variable, `la cartella ${folder} non si può usare: ${reasons[code] ?? code}`)
 }

@@ -262,6 +262,18 @@ t.test('restarting instances in turn under load loses no request and repeats no 
   t.comment(`${reads} reads, ${names.length} POSTs`)
 })
 
+t.test('nginx uses an instance again with the first request after both were down', { skip }, async (t) => {
+  const { app } = await build(t)
+  const port = await freePort()
+  const nginx = await writeNginx(t, [port, await freePort()])
+  await startNginx(t, nginx)
+  const agent = new Agent()
+  const live = async () => await ask(nginx, agent, '/health/live').then(({ status }) => status, () => 'no JSON')
+  for (let n = 0; n < 3; n++) t.equal(await live(), 'no JSON', 'a 502 of nginx')
+  await app.listen({ port, host: '127.0.0.1' })
+  for (let n = 0; n < 3; n++) t.equal(await live(), 200)
+})
+
 t.test('behind nginx a slow body and a slow reader take up nothing of the server', { skip }, async (t) => {
   const MUCH = 8 * 1024 * 1024
   const config = { access: 'public' as const }

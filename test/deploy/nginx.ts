@@ -47,8 +47,7 @@ export async function writeNginx (t: Test, instances: readonly [number, number])
     ['/etc/letsencrypt/live/locanda.example/fullchain.pem', certificate],
     ['/etc/letsencrypt/live/locanda.example/privkey.pem', key],
     ['/var/log/nginx/locanda.log', join(folder, 'access.log')],
-    ['keepalive_timeout 4s', 'keepalive_timeout 1s'],
-    [/fail_timeout=5s/g, 'fail_timeout=1s']
+    ['keepalive_timeout 4s', 'keepalive_timeout 1s']
   ]
   const site = own.reduce((text, [shipped, here]) => {
     const written = text.replace(shipped, here)
