@@ -35,10 +35,12 @@ export function serverProcess (
   environ: Record<string, string>,
   script = SERVER,
   args: string[] = [],
-  descriptors?: number
+  descriptors?: number,
+  cwd?: string
 ): ServerProcess {
   const limit = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `
   const child = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, script, ...args], {
+    cwd,
     env: {
       PATH: process.env.PATH,
       HOME: process.env.HOME,

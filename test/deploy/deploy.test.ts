@@ -1,8 +1,8 @@
 import { spawnSync } from 'node:child_process'
 import { once } from 'node:events'
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { cpSync, mkdirSync, readFileSync, symlinkSync, writeFileSync } from 'node:fs'
 import { Agent, request } from 'node:https'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import process from 'node:process'
 import { json } from 'node:stream/consumers'
 import { connect as connectTls } from 'node:tls'
@@ -17,6 +17,7 @@ import { freePort } from '#test/free-port.ts'
 import { API_KEY, build, extraRoutes, temporaryFolder } from '#test/helper.ts'
 import { listen, target } from '#test/raw.ts'
 import { type ServerProcess, startServer } from '#test/running-server.ts'
+import { ADMIN, serverProcess } from '#test/server-process.ts'
 import { type Nginx, SHIPPED, startNginx, without, writeNginx } from './nginx.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
@@ -180,6 +181,51 @@ t.test('systemd accepts the unit, and rates its exposure below 3', { skip: noSys
   const { said } = run('systemd-analyze', ['security', '--offline=yes', join(folder, 'locanda@.service')], folder)
   const [, exposure] = /Overall exposure level for \S+: ([\d.]+)/.exec(said) ?? []
   t.ok(Number(exposure) < 3, said.slice(-200))
+})
+
+t.test('the wrapper runs the tool with environment, files and user of the unit', async (t) => {
+  const folder = temporaryFolder(t)
+  const unit = join(SHIPPED, 'locanda@.service')
+  // systemd does not run in containers. These answer from the unit, and print the arguments.
+  const programs = {
+    systemctl: `case $2 in --property=EnvironmentFiles)
+      sed -n 's/^EnvironmentFile=\\(.*\\)/\\1 (ignore_errors=no)/p' '${unit}' ;;
+      *) sed -n "s/%i/3002/; s/^\${2#--property=}=//p" '${unit}' | paste -sd ' ' ;; esac`,
+    'systemd-run': 'printf "%s\\n" "$@"'
+  }
+  for (const [name, text] of Object.entries(programs)) {
+    writeFileSync(join(folder, name), `#!/bin/sh\n${text}\n`, { mode: 0o755 })
+  }
+  const env = { PATH: `${folder}:${process.env.PATH}`, LOCANDA_PORT: '3002' }
+  const args = ['backup', 'un file.age']
+  const { stdout, stderr } = spawnSync(join(SHIPPED, 'locanda'), args, { cwd: folder, env, encoding: 'utf8' })
+  t.equal(stderr, '')
+  const lines = stdout.trimEnd().split('\n')
+  t.same(lines.slice(-4), ['/opt/locanda/node_modules/.bin/node', '/opt/locanda/src/cli/start.cjs', ...args])
+  const [environment, ...others] = lines.slice(0, -4).filter((line) => line.startsWith('--property=')).toSorted()
+  t.match(environment, /^--property=Environment=HOST=127\.0\.0\.1 PORT=3002 DATA_DIR=\/var\/lib\/locanda /)
+  t.same(others, [
+    'EnvironmentFile=/etc/locanda/locanda.env', 'Group=locanda', 'UMask=0077', 'User=locanda',
+    `WorkingDirectory=-${folder}`
+  ].map((each) => `--property=${each}`))
+})
+
+t.test('the server starts with the files that the Containerfile copies', async (t) => {
+  const folder = temporaryFolder(t)
+  const copies = [...shipped('Containerfile').matchAll(/^COPY (?!--)(.+) (\S+)$/gm)]
+  t.ok(copies.length > 5)
+  for (const [, sources = '', target = ''] of copies) {
+    for (const source of sources.split(' ')) {
+      const to = target.endsWith('/') ? join(target, basename(source)) : target
+      cpSync(join(ROOT, source), join(folder, to), { recursive: true })
+    }
+  }
+  symlinkSync(join(ROOT, 'node_modules'), join(folder, 'node_modules'))
+  const [, command = '[]'] = /^CMD (\["node", .*)$/m.exec(shipped('Containerfile'))!
+  const args = (JSON.parse(command) as string[]).slice(1)
+  const { url } = await testDatabase(t)
+  const server = serverProcess(t, { DATABASE_URL: url, ...ADMIN }, args.shift()!, args, undefined, folder)
+  t.match(await (await fetch(`${await server.ready}/health/ready`)).json(), { stato: 'ok' })
 })
 
 t.test('the server accepts the environment of the unit and of the compose file', async (t) => {
