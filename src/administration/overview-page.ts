@@ -17,6 +17,13 @@ table { border-collapse: collapse; }
 th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-wrap: anywhere; }
 .alarm { color: #b00020; font-weight: bold; }
+@media (max-width: 40rem) {
+  .actions tr { display: block; padding: .4rem 0; border-bottom: 1px solid #ddd; }
+  .actions th { display: none; } .actions td { display: block; padding: 0; border: 0; }
+  .actions td.n { text-align: left; } .actions td.n::before { content: "N. "; }
+  .actions td:nth-child(4)::before { content: "Chi: "; } .actions td:nth-child(5)::before { content: "Su: "; }
+  .actions td:has(code:empty) { display: none; }
+}
 `
 
 /** No scripts, no images, no forms, no frames. */
@@ -24,7 +31,15 @@ export const PAGE_POLICY = pagePolicy(STYLE)
 
 const ALARM = html` class="alarm"`
 
-const IN_ROME = new Intl.DateTimeFormat('it-IT', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium' })
+const IN_ROME = new Intl.DateTimeFormat('it-IT', {
+  timeZone: 'Europe/Rome',
+  day: '2-digit',
+  month: '2-digit',
+  year: 'numeric',
+  hour: '2-digit',
+  minute: '2-digit',
+  second: '2-digit'
+})
 
 /** The first page for administrators: the installation at a glance. */
 export async function overviewPage (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise<string> {
@@ -38,7 +53,7 @@ ${submissions.length > 0 ? counts(submissions) : html`<p>Nessun invio.</p>`}
 <h2>Allarmi aperti</h2>
 ${alarms.some(({ n }) => n > 0) ? counts(alarms, true) : html`<p>Nessuno.</p>`}
 <h2>Ultime azioni</h2>
-<table>
+<table class="actions">
 <tr><th>N.</th><th>Quando</th><th>Azione</th><th>Chi</th><th>Su che cosa</th></tr>
 ${actions.map(row)}</table>
 <h2>Altro</h2>
@@ -69,7 +84,7 @@ function counts (rows: readonly Counted[], alarming = false): Html {
 }
 
 function layout (title: string, content: Html): string {
-  return htmlPage({ language: 'it', title, style: STYLE, content: html`<h1>${title}</h1>\n${content}` })
+  return htmlPage({ language: 'it', title, style: STYLE, content: html`<main>\n<h1>${title}</h1>\n${content}\n</main>` })
 }
 
 const LATEST = 20

@@ -18,7 +18,9 @@ import { appOf } from './page-cookies.ts'
 import { alarm, form, link, NOTHING, notice, show } from './page-elements.ts'
 import { formPage, page, PageQuery } from './page-route.ts'
 import { fill, type TextKey } from './page-texts.ts'
-import { ACCOUNT, backToAccount, LINK, NO_FACTOR, PASSWORD, requireVisitor, SIGN_OUT } from './page-visitor.ts'
+import {
+  ACCOUNT, ADMINISTRATION, backToAccount, LINK, NO_FACTOR, OPEN_ADMINISTRATION, PASSWORD, requireVisitor, SIGN_OUT
+} from './page-visitor.ts'
 
 /** The page's confirmations, by the word in its URL. */
 const DONE: ReadonlyMap<string, TextKey> = new Map([
@@ -101,6 +103,14 @@ const accountPages: FastifyPluginAsyncTypebox = async (app) => {
     })
   }
 
+  app.post(OPEN_ADMINISTRATION, formPage(
+    'postApriAmministrazione', 'Apre le pagine degli amministratori', []
+  ), async (request, reply) => {
+    const { token } = await requireVisitor(request)
+    await callRoute(request, { method: 'POST', url: '/api/admin/grant-cookie', token, payload: {} }, reply)
+    return await reply.redirect(ADMINISTRATION, 303)
+  })
+
   app.post(`${ACCOUNT}/sessioni/chiudi`, formPage(
     'postSessione', 'Chiude una sessione', ['id']
   ), async (request, reply) => {
@@ -116,14 +126,15 @@ function accountForms (hasDevices: boolean): readonly AccountForm[] {
 }
 
 async function showAccount (request: FastifyRequest, reply: FastifyReply, word = ''): Promise<FastifyReply> {
-  const { db, identity: { config, directory } } = request.server
+  const { db, identity: { authenticator, config, directory } } = request.server
   const [frontEnd] = config.CORS_ORIGINS
   const hasDevices = asksDevices(config)
   const { user, caller } = await requireVisitor(request, ['enrolment'])
   const isProven = caller.lacks === undefined
   const codes = ofType(user.factors, 'recovery_code')
-  const [sessions, keys, passkeys, left] = await Promise.all([
-    directory.sessions(caller), listKeys(db, user.id), listPasskeys(db, user.id), codes && countCodes(db, codes.id)
+  const [sessions, keys, passkeys, left, isAdmin] = await Promise.all([
+    directory.sessions(caller), listKeys(db, user.id), listPasskeys(db, user.id), codes && countCodes(db, codes.id),
+    isProven && authenticator.isAdmin(caller, request)
   ])
   const routeCall = isProven ? appOf(request) : undefined
   const done = DONE.get(word)
@@ -142,6 +153,7 @@ async function showAccount (request: FastifyRequest, reply: FastifyReply, word =
 ${routeCall === undefined ? NOTHING : continueForm(routeCall, texts)}${
   frontEnd === undefined || !isProven ? NOTHING : link(frontEnd, texts.openApp)}${
   isProven ? link(PASSWORD, texts.changePassword) : NOTHING}${
+  isAdmin ? form({ action: OPEN_ADMINISTRATION, button: texts.openAdministration, isQuiet: true }) : NOTHING}${
   form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}${factors}${isProven ? others : NOTHING}`
     }
   })

@@ -1,4 +1,4 @@
-import type { FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { TextKey } from './page-texts.ts'
 
 export class Refused extends Error {
@@ -33,11 +33,12 @@ interface ErrorResponse { error_code?: string, codice?: string, weak_password?: 
 /**
  * Calls a route of this server for the person, in process. The pages use the same routes as every other client, which
  * do the checks, rate limits, audit log and second-factor rules.
+ * @param reply passes the cookies of the answer on to the browser
  * @returns the JSON of the answer
  * @throws Refused
  */
 export async function callRoute<T = unknown> (
-  request: FastifyRequest, { method, url, token, payload }: RouteCall
+  request: FastifyRequest, { method, url, token, payload }: RouteCall, reply?: FastifyReply
 ): Promise<T> {
   const { 'user-agent': agent, cookie } = request.headers
   const response = await request.server.inject({
@@ -52,9 +53,12 @@ export async function callRoute<T = unknown> (
     },
     ...(payload === undefined ? {} : { payload })
   })
-  const { statusCode, headers: { 'retry-after': retryAfter = 0 } } = response
+  const { statusCode, headers: { 'retry-after': retryAfter = 0, 'set-cookie': cookies } } = response
   const body: unknown = response.body === '' ? {} : response.json()
-  if (statusCode < 400) return body as T
+  if (statusCode < 400) {
+    if (cookies !== undefined) reply?.header('set-cookie', cookies)
+    return body as T
+  }
   const { error_code, codice = '', weak_password } = body as ErrorResponse
   throw new Refused(statusCode, error_code ?? codice, weak_password?.reasons, Number(retryAfter))
 }

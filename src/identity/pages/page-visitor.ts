@@ -14,6 +14,9 @@ export const DECLINE = `${SIGN_IN}/rifiuta`
 export const ACCOUNT = '/auth/account'
 /** The word in the account's URL for a person who must prove a second factor and has none. */
 export const NO_FACTOR = 'fattore'
+/** Its form opens the pages of the administrators at `ADMINISTRATION`. */
+export const OPEN_ADMINISTRATION = `${ACCOUNT}/amministrazione`
+export const ADMINISTRATION = '/ad/'
 export const PASSWORD = '/auth/password'
 export const LINK = `${ACCOUNT}/collegamenti`
 export const NEW_KEY = `${ACCOUNT}/chiavi/nuova`

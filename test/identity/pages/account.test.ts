@@ -45,6 +45,18 @@ t.test('the page of a person’s account', async (t) => {
     t.equal((await asks('GET', '/api/v1/prenotazioni')).statusCode, 401)
   })
 
+  t.test('opens the pages under /ad/ for an administrator alone', async (t) => {
+    const action = '/auth/account/amministrazione'
+    const admin = await signedIn('ines@example.org', 'admin')
+    await admin.submit(action)
+    t.match(admin.page(), { path: '/ad/', statusCode: 200, body: /<h1>Amministrazione/ })
+    const operator = await signedIn('ugo@example.org')
+    t.notMatch(operator.page().body, action)
+    const headers = { cookie: operator.cookie(), 'content-type': 'application/x-www-form-urlencoded' }
+    const { statusCode, cookies } = await app.inject({ method: 'POST', url: action, headers, payload: '' })
+    t.same([statusCode, cookies.filter(({ path }) => path === '/ad/')], [400, []], 'no cookie')
+  })
+
   t.test('refuses a key without scopes, or without a valid expiry, and creates none', async (t) => {
     const browser = await signedIn('bice@example.org', 'admin')
     await browser.open(NEW_KEY)

@@ -42,6 +42,21 @@ t.test('the pages in a browser', { skip }, async (t) => {
   const { open, press, hit, write, faults, evaluate, send } = person
   const button = (action: string) => `form[action="${action}"] button`
 
+  t.test('an administrator opens the pages under /ad/ from the account, and they fit a phone', async (t) => {
+    const email = 'ada@example.org'
+    await createPerson(server, email, { app_metadata: { role: 'admin' } })
+    await open(`${url}/auth/accedi`)
+    await write('#email', email)
+    await write('#password', PASSWORD)
+    await press(button('/auth/accedi'))
+    t.equal(await press(button('/auth/account/amministrazione')), '/ad/')
+    t.equal(await evaluate('document.querySelector("h1").textContent'), 'Amministrazione')
+    t.ok(await evaluate('document.querySelectorAll("table.actions time").length > 0'))
+    t.same(await faults(), [])
+    await open(`${url}/auth/account`)
+    await press(button('/auth/esci'))
+  })
+
   t.test('by keyboard alone: invitation, password, sign-in, app, sign-out, sign-in with a code, account', async (t) => {
     await open(await linkOf('invite'))
     t.same(await faults(), [])

@@ -66,6 +66,7 @@ export const de: Texts = {
 
   signedInAs: 'Sie sind angemeldet als {n}.',
   openApp: 'Anwendung öffnen',
+  openAdministration: 'Verwaltung öffnen',
   passwordSaved: 'Das Passwort ist gespeichert. Ihre anderen Sitzungen sind beendet.',
   addressConfirmed: 'Die Adresse ist bestätigt.',
   changePassword: 'Passwort ändern',

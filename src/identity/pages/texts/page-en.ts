@@ -65,6 +65,7 @@ export const en: Texts = {
 
   signedInAs: 'You are signed in as {n}.',
   openApp: 'Open the application',
+  openAdministration: 'Open the administration',
   passwordSaved: 'The password is saved. Your other sessions have ended.',
   addressConfirmed: 'The address is confirmed.',
   changePassword: 'Change the password',

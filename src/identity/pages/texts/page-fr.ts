@@ -65,6 +65,7 @@ export const fr: Texts = {
 
   signedInAs: 'Vous êtes connecté en tant que {n}.',
   openApp: 'Ouvrir l’application',
+  openAdministration: 'Ouvrir l’administration',
   passwordSaved: 'Le mot de passe est enregistré. Vos autres sessions sont fermées.',
   addressConfirmed: 'L’adresse est confirmée.',
   changePassword: 'Changer le mot de passe',

@@ -69,6 +69,7 @@ export const it = {
   // The account.
   signedInAs: 'Hai fatto l’accesso come {n}.',
   openApp: 'Apri l’applicazione',
+  openAdministration: 'Apri l’amministrazione',
   passwordSaved: 'La password è salvata. Le altre sessioni sono chiuse.',
   addressConfirmed: 'L’indirizzo è confermato.',
   changePassword: 'Cambia la password',
