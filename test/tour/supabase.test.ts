@@ -54,11 +54,11 @@ t.test('the tour of the README', async (t) => {
       stdout: `Provider      ${url}\n`,
       stderr: surprise('Invalid login credentials')
     })
-    t.match(await tour(url, {}), { code: 1, stderr: surprise('') })
+    t.match(await tour(url, {}), { code: 1, stderr: surprise('servono ADMIN_EMAIL e ADMIN_PASSWORD') })
     t.match(await tour(`http://127.0.0.1:${await freePort()}`, ADMIN), {
       code: 1,
       stdout: '',
-      stderr: surprise('fetch failed')
+      stderr: surprise('non risponde: avviare il server con «make start»')
     })
   })
 })

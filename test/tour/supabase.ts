@@ -9,7 +9,8 @@ import type { SignedUrl } from '#schemas/signed-url.ts'
 /*
  * Tours identity provider and stored files with the official, unmodified Supabase client on a running server:
  * ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
- * It creates an operator and deletes it again. The exit code is 1 after the first unexpected response.
+ * The server must be running, with this administrator, who has no second factor, and `npm ci` must have installed the
+ * packages for development. It creates an operator and deletes it again. The exit code is 1 after the first unexpected response.
  */
 
 const { createClient } = await import('@supabase/supabase-js').catch(() => {
@@ -43,9 +44,15 @@ async function signIn (email: string, password: string) {
   return { auth, token: data.session.access_token }
 }
 
+async function send (path: string, init: RequestInit): Promise<Response> {
+  return await fetch(new URL(path, url), init).catch((cause: unknown) => {
+    throw new Error(`${url} non risponde: avviare il server con «make start», o indicarne l’indirizzo dopo «--»`, { cause })
+  })
+}
+
 /** An API request. Throws on any other status than expected. */
 async function api (path: string, token?: string, body?: object, expected = 200): Promise<Response> {
-  const response = await fetch(new URL(path, url), {
+  const response = await send(path, {
     method: body ? 'POST' : 'GET',
     headers: {
       ...(token ? { authorization: `Bearer ${token}` } : {}),
@@ -60,6 +67,9 @@ async function api (path: string, token?: string, body?: object, expected = 200)
 }
 
 async function tour (): Promise<void> {
+  if (ADMIN_EMAIL === '' || ADMIN_PASSWORD === '') {
+    throw new Error('servono ADMIN_EMAIL e ADMIN_PASSWORD, di un amministratore senza secondo fattore')
+  }
   clientConfig = await (await api('/api/config')).json() as typeof clientConfig
   say('Provider', clientConfig.backendUrl)
 
