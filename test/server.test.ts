@@ -334,12 +334,13 @@ t.test('a lost or wrong key ends the start with a line that says which one, and 
   await refused(t, restored, /manca il file \S+\/master\.key/)
 })
 
-t.test('a missing BACKUP_DIR, or one that is no folder, ends the start with one line, and is not created', async (t) => {
+t.test('a BACKUP_DIR that is missing or no folder ends the start with one line, and is not created', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'file')
   writeFileSync(file, '')
   const environ = { MASTER_KEY, BACKUP_PASSPHRASE: 'otto barche sul lago' }
-  for (const [BACKUP_DIR, reason] of [[join(folder, 'disco'), 'non c’è: crearla'], [file, 'non è una cartella']] as const) {
+  const cases = [[join(folder, 'disco'), 'non c’è: crearla'], [file, 'non è una cartella']] as const
+  for (const [BACKUP_DIR, reason] of cases) {
     const server = serverProcess(t, { ...environ, BACKUP_DIR })
     t.equal(await server.exit, 1)
     const start = `Locanda non può partire: BACKUP_DIR: la cartella ${BACKUP_DIR} non si può usare: ${reason}`

@@ -84,7 +84,8 @@ function counts (rows: readonly Counted[], alarming = false): Html {
 }
 
 function layout (title: string, content: Html): string {
-  return htmlPage({ language: 'it', title, style: STYLE, content: html`<main>\n<h1>${title}</h1>\n${content}\n</main>` })
+  const main = html`<main>\n<h1>${title}</h1>\n${content}\n</main>`
+  return htmlPage({ language: 'it', title, style: STYLE, content: main })
 }
 
 const LATEST = 20

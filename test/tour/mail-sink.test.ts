@@ -27,7 +27,8 @@ t.test('the mail sink prints its setting and each mail, and a second one on its 
 
   const transport = createTransport({ host: '127.0.0.1', port })
   const printed = once(child.stdout, 'data') as Promise<[Buffer]>
-  await transport.sendMail({ from: 'a@example.org', to: 'ada@example.org', subject: 'Già qui', text: 'Il codice è 123456' })
+  const parts = { subject: 'Già qui', text: 'Il codice è 123456' }
+  await transport.sendMail({ from: 'a@example.org', to: 'ada@example.org', ...parts })
   transport.close()
   t.equal(String((await printed)[0]),
     '\nDa       a@example.org\nA        ada@example.org\nOggetto  Già qui\n\nIl codice è 123456\n')

@@ -10,7 +10,8 @@ import type { SignedUrl } from '#schemas/signed-url.ts'
  * Tours identity provider and stored files with the official, unmodified Supabase client on a running server:
  * ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
  * The server must be running, with this administrator, who has no second factor, and `npm ci` must have installed the
- * packages for development. It creates an operator and deletes it again. The exit code is 1 after the first unexpected response.
+ * packages for development.
+ * It creates an operator and deletes it again. The exit code is 1 after the first unexpected response.
  */
 
 const { createClient } = await import('@supabase/supabase-js').catch(() => {
@@ -46,7 +47,8 @@ async function signIn (email: string, password: string) {
 
 async function send (path: string, init: RequestInit): Promise<Response> {
   return await fetch(new URL(path, url), init).catch((cause: unknown) => {
-    throw new Error(`${url} non risponde: avviare il server con «make start», o indicarne l’indirizzo dopo «--»`, { cause })
+    const way = 'avviare il server con «make start», o indicarne l’indirizzo dopo «--»'
+    throw new Error(`${url} non risponde: ${way}`, { cause })
   })
 }
 
