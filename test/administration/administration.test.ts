@@ -111,7 +111,7 @@ t.test('the first page', async (t) => {
       actions.map(([, , what, who, on]) => [what, who, on]),
       Array.from({ length: 20 }, (_, n) => ['E-mail', `<code>chiave-${20 - n}</code>`, `<code>mail:${20 - n}</code>`])
     )
-    t.match(actions[0]?.[1], /^<time datetime="\d{4}-\d\d-\d\dT[\d:.]+Z">\d\d\/\d\d\/\d\d, \d\d:\d\d:\d\d<\/time>$/)
+    t.match(actions[0]?.[1], /^<time datetime="\d{4}-\d\d-\d\dT[\d:.]+Z">\d\d\/\d\d\/\d{4}, \d\d:\d\d:\d\d<\/time>$/)
     t.notMatch(body, /CANARY|192\.0\.2\.7|@example\.org/)
   })
 
