@@ -73,7 +73,7 @@ t.test('a tool uses the cluster of a server, and starts and stops one where no s
   const alone = start(t, self, dataDir, { kind: 'tool' })
   t.same(await query(await alone.url, 'select 1 as one'), [{ one: 1 }])
   const waiting = start(t, self, dataDir)
-  await waiting.logged(/ne attendo la fine/)
+  await waiting.logged(/waiting for another/)
   await alone.stop()
   t.same(await query(await waiting.url, 'select 1 as one'), [{ one: 1 }], 'the server has waited for the tool')
   await waiting.stop()
@@ -91,7 +91,7 @@ t.test('a server restarts its postmaster at the same address after kill -9', asy
   const pid = postmasterOf(dataDir)!
   server.logs.length = 0
   process.kill(pid, 'SIGKILL')
-  await server.logged(/avviato/)
+  await server.logged(/started on/)
   t.same(await query(url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
   await server.stop()
   t.equal(postmasterOf(dataDir), undefined)

@@ -111,7 +111,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     t.match((await exchange(back, verifier)).json(), { error_code: 'flow_state_not_found' }, 'its use does')
 
     await browser.open(pageFor(verifier))
-    t.match(browser.page().body, 'L’applicazione app.example chiede di farti entrare con questo account.')
+    t.match(browser.page().body, 'L’applicazione app.example chiede di farti accedere con questo account.')
     t.equal((await app.sql`select 1 from flow_states`).length, 0, 'the URL alone issues no code')
     await browser.submit('/auth/accedi/continua')
     const response = await exchange(backOf(browser), verifier)
