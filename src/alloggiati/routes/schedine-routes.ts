@@ -9,7 +9,10 @@ import { InvioPrenotazioneBody, SchedineResponse, SchedineBody } from '#schemas/
 import { FROM_BOOKING_ERRORS, SUBMISSION_ERRORS } from '#schemas/errors/groups.ts'
 import { staysById } from '#src/bookings/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { PrenotazioneNonConfermata, requireConfirmed, SchedineGiaInviate } from '../sent-errors.ts'
+import {
+  NullaDaInviare, PrenotazioneNonConfermata, requireConfirmed, SchedineGiaInviate, SchedineInCorso
+} from '../sent-errors.ts'
+import { arrivalWindowOpen } from '../deadlines.ts'
 import { accept, validateGuests, namedByCaller, type SchedineContext } from '../schedine/accept-schedine.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, findMissing } from '../schedine/from-booking.ts'
@@ -142,8 +145,13 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.post('/api/v1/prenotazioni/:id/schedine', CREA_SCHEDINE, async ({ params: { id }, body }) => {
     const comparison = { ...context, db, today: context.clock.today() }
     const { dal } = body ?? {}
-    const { schedine, soggiorno, nights, stato, nome_cognome, later } = await fromBooking(comparison, id, body ?? {})
-    const { errors: found, warnings: given } = await validateGuests(context, schedine, soggiorno, { nights })
+    const booking = await fromBooking(comparison, id, body ?? {})
+    const { schedine, soggiorno, nights, stato, nome_cognome, later } = booking
+    const { errors: broken, warnings: given } = await validateGuests(context, schedine, soggiorno, { nights })
+    const sent = await sentInTime(context, booking)
+    const found = sent === undefined
+      ? broken
+      : [...broken.filter(({ campo }) => campo !== 'check_in'), aboutBooking('check_in', sent.message)]
     const state = stato === 'confermata'
       ? []
       : [aboutBooking('stato', new PrenotazioneNonConfermata(id, stato).message)]
@@ -194,6 +202,23 @@ async function answerRepeated (db: Executor, request: FastifyRequest, reply: Fas
   return reply.send(await respondToRepeat(db, ricevuta, requesterOf(request, reply)))
 }
 
+/**
+ * The refusal of guests who were all sent, when their arrival cannot be sent any more. The rules would say to declare
+ * them by certified mail.
+ */
+async function sentInTime (
+  { ledger, clock }: SchedineContext, booking: Parameters<typeof findMissing>[1]
+): Promise<NullaDaInviare | SchedineInCorso | undefined> {
+  if (ledger === null || arrivalWindowOpen(booking.soggiorno.check_in, clock.today())) return undefined
+  try {
+    await findMissing(ledger, booking)
+    return undefined
+  } catch (err) {
+    if (err instanceof NullaDaInviare || err instanceof SchedineInCorso) return err
+    throw err
+  }
+}
+
 /** Sends the saved guests of a booking, or the missing ones. */
 async function submitBooking (
   db: Executor,
@@ -208,6 +233,8 @@ async function submitBooking (
   const comparison = { ...context, db, today: context.clock.today() }
   const booking = await fromBooking(comparison, id, { dal, id_appartamento })
   const missing = solo_mancanti && context.ledger ? await findMissing(context.ledger, booking) : undefined
+  const sent = await sentInTime(context, booking)
+  if (sent !== undefined) throw sent
   const { schedine: ospiti, places: indices, avvisi: changed } = missing ?? booking
   const avvisi = [...changed, ...booking.later]
   const versions = new Map([[id, booking.versione]])

@@ -506,3 +506,15 @@ t.test('the check of a booking names later guests, its state, and a night to com
   t.match(await check({ dal: on(1) }), { valid: false, errors: [{ campo: 'dal', messaggio: tomorrow }] })
   t.match(await send({ dal: on(1) }), { statusCode: 422, errors: [{ campo: 'dal', messaggio: tomorrow }] })
 })
+
+t.test('guests sent in time are not to be declared by certified mail later', async (t) => {
+  const { id, send, put, server: { call } } = await desk([guestNo(1), guestNo(2)], { numero_notti: 9 })
+  t.equal((await send()).statusCode, 200)
+  at(on(3))
+  const nothing = /^Nulla da inviare: tutti gli ospiti salvati/
+  const check = async () => (await call('POST', `${BOOKINGS}/${id}/schedine`)).json<{ errors: object[] }>().errors
+  t.match(await send(), { statusCode: 409, codice: 'NULLA_DA_INVIARE', error: nothing })
+  t.match(await check(), [{ campo: 'check_in', messaggio: nothing }])
+  await put({ check_out: on(12) })
+  t.match(await send(), { statusCode: 409, codice: 'NULLA_DA_INVIARE' })
+})
