@@ -4,7 +4,7 @@ import { isDecidable, isUnresolved, type RowOutcome, type State } from '#schemas
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { ShapedError } from '#src/lib/errors.ts'
-import { italianDay, inRome, type Day } from '#src/lib/time.ts'
+import type { Day } from '#src/lib/time.ts'
 
 /* Errors that block a Send: guests were sent before, may have been, or are being sent. */
 
@@ -44,7 +44,7 @@ export class SchedineGiaInviate extends ShapedError {
     duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
   ) {
     const references = referencesOf(duplicati)
-    const day = movedFrom === undefined ? '' : ` con l’arrivo ${dayWithArticle('del', italianDay(movedFrom))}`
+    const day = movedFrom === undefined ? '' : ` con l’arrivo ${dayWithArticle('del', movedFrom)}`
     const who = guestsOf(duplicati).length === 1 ? 'Ospite già inviato' : 'Ospiti già inviati'
     const before = `${who}${day}, o di esito sconosciuto, con ${namedReceipts(references)}`
     const what = references.length === 0 ? 'Lo stesso ospite compare due volte' : before
@@ -75,7 +75,7 @@ interface UnderWay {
 
 /** The text about a submission that waits for a retry. */
 export function describeWaiting (until: Date): string {
-  return `non è ancora partito e si riprova da solo, ${dayWithArticle('il', inRome(until))}. Fino ad allora un ` +
+  return `non è ancora partito e si riprova da solo, ${dayWithArticle('il', until)}. Fino ad allora un ` +
     'amministratore lo può annullare (POST /api/v1/invii/:id/decisione)'
 }
 

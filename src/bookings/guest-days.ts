@@ -1,5 +1,6 @@
 import type { FieldError } from '#schemas/common.ts'
-import { addDays, isDay, italianDay, type Day } from '#src/lib/time.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
 import type { Stay } from './stay.ts'
 
 /** A guest's own arrival and departure. Null or empty: that of the booking. */
@@ -20,13 +21,13 @@ export function guestDayFaults (guests: readonly OwnDays[], stay: Stay): FieldEr
     const { arrival, departure } = guestDays(guest, stay)
     const faults: FieldError[] = []
     if (guest.arrivo && (arrival < check_in || arrival >= check_out)) {
-      const messaggio = `deve essere dal ${italianDay(check_in)} al ${italianDay(addDays(check_out, -1))}, ` +
-        'fra le notti della prenotazione'
+      const nights = [dayWithArticle('dal', check_in), dayWithArticle('al', addDays(check_out, -1))]
+      const messaggio = `deve essere ${nights.join(' ')}, fra le notti della prenotazione`
       faults.push({ campo: `dati[${at}].arrivo`, messaggio })
     }
     if (guest.partenza && (departure <= check_in || departure > check_out || departure <= arrival)) {
-      const messaggio = `deve essere dopo l’arrivo e al più tardi il ${italianDay(check_out)}, la partenza della ` +
-        'prenotazione'
+      const messaggio = `deve essere dopo l’arrivo e al più tardi ${dayWithArticle('il', check_out)}, la partenza ` +
+        'della prenotazione'
       faults.push({ campo: `dati[${at}].partenza`, messaggio })
     }
     return faults
@@ -39,14 +40,21 @@ export function peakOccupancy (nights: readonly GuestDays[]): number {
     nights.filter(({ arrival, departure }) => arrival <= night && night < departure).length))
 }
 
-/** The error of a stay that does not include the own days of all saved guests. Empty if it does. */
-export function leftOutFaults (guests: readonly OwnDays[], stay: Stay): FieldError[] {
+/**
+ * The error of a changed stay that does not include the own days of all saved guests. Empty if it does.
+ * @param end the field of the change that gives the departure
+ */
+export function leftOutFaults (
+  guests: readonly OwnDays[], stay: Stay, end: 'check_in' | 'check_out' | 'numero_notti'
+): FieldError[] {
   const [first] = guestDayFaults(guests, stay)
   if (first === undefined) return []
   const [, at, field] = /\[(\d+)\]\.(\w+)/.exec(first.campo)!
-  const day = guests[Number(at)]![field as keyof OwnDays]
-  const what = isDay(day ?? '') ? `${field} il ${italianDay(day as Day)}` : String(field)
-  const messaggio = `lascia fuori i giorni dell’ospite ${Number(at) + 1} (${what}): prima salvare gli ospiti senza ` +
-    'quei giorni, o con altri'
-  return [{ campo: 'check_in', messaggio }]
+  const guest = guests[Number(at)]!
+  const day = guest[field as keyof OwnDays]!
+  const { arrival, departure } = guestDays(guest, stay)
+  const isBefore = arrival < stay.check_in || departure <= stay.check_in
+  const messaggio = `lascia fuori i giorni dell’ospite ${Number(at) + 1} (${field} ${dayWithArticle('il', day)}): ` +
+    'prima salvare gli ospiti senza quei giorni, o con altri'
+  return [{ campo: isBefore ? 'check_in' : end, messaggio }]
 }

@@ -134,7 +134,7 @@ async function update (
   if (Object.keys(fields).length === 0 && change.numero_notti === undefined) return versioned(current)
   const stay = changedStay(current, change)
   const isMoved = stay.check_in !== current.check_in || stay.check_out !== current.check_out
-  if (isMoved) await refuseLeftOut(tx, id, stay)
+  if (isMoved) await refuseLeftOut(tx, id, stay, change)
   const { stato = current.stato } = fields
   const [updated] = await tx.update(t)
     .set({
@@ -157,11 +157,12 @@ async function update (
 }
 
 /** @throws CampiNonValidi when saved guests have own days outside the new stay */
-async function refuseLeftOut (tx: Transaction, id: number, stay: Stay): Promise<void> {
+async function refuseLeftOut (tx: Transaction, id: number, stay: Stay, change: BookingUpdate): Promise<void> {
   const { arrivo, partenza, indice } = ospiti
   const guests = await tx.select({ arrivo, partenza }).from(ospiti).where(eq(ospiti.prenotazione_id, id))
     .orderBy(indice)
-  const faults = leftOutFaults(guests, stay)
+  const end = (['check_out', 'numero_notti'] as const).find((field) => change[field] !== undefined) ?? 'check_in'
+  const faults = leftOutFaults(guests, stay, end)
   if (faults.length > 0) throw new CampiNonValidi(...faults)
 }
 

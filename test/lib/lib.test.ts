@@ -18,6 +18,7 @@ import { addressMatcher, canonicalAddress, network, safeAddress, UnsafeAddress }
 import { decodeBase64 } from '#src/lib/base64.ts'
 import { fairQueue } from '#src/lib/concurrency-limit.ts'
 import { contentDisposition } from '#src/lib/content-disposition.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { readRange } from '#src/lib/ranges.ts'
 import { createKeys } from '#src/lib/secrets.ts'
 import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
@@ -284,6 +285,14 @@ t.test('plainCode ignores how a code is grouped and separated', async () => {
 
 t.test('plainCode keeps all other characters', async (t) => {
   for (const code of ['12345x', '123.456', '123_456', '٣', '']) t.equal(plainCode(code), code)
+})
+
+t.test('dayWithArticle elides the article before 8 and 11 alone', async (t) => {
+  t.equal(dayWithArticle('dal', '2026-12-01'), 'dal 01/12/2026')
+  t.equal(dayWithArticle('dal', '2026-12-08'), 'dall’08/12/2026')
+  t.equal(dayWithArticle('al', '2026-11-11'), 'all’11/11/2026')
+  t.equal(dayWithArticle('il', '2026-11-18'), 'il 18/11/2026')
+  t.equal(dayWithArticle('Il', new Date('2026-11-08T13:00:00Z')), 'L’08/11/2026, 14:00')
 })
 
 t.test('addDays moves a day by exactly n days', async () => {

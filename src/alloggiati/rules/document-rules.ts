@@ -1,7 +1,6 @@
 import { WITH_DOCUMENT, WITHOUT_DOCUMENT } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS } from '#schemas/schedina.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { italianDay } from '#src/lib/time.ts'
 import { FIELDS } from '../codec/layout.ts'
 import { STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
@@ -163,7 +162,7 @@ const HOLDER_RULES: readonly Rule[] = [
       const found = issue.status === 'ceased'
         ? successors(issue.comune, tables, today)
         : matchingStates(place.descrizione, tables, today)
-      const data = dayWithArticle('il', italianDay(place.cessato_il!))
+      const data = dayWithArticle('il', place.cessato_il!)
       return { nome: place.descrizione, data, ...advice(found, ': indicare il comune o lo stato di oggi') }
     }
   },

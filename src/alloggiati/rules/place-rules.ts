@@ -1,5 +1,5 @@
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { italianDay, type Day } from '#src/lib/time.ts'
+import type { Day } from '#src/lib/time.ts'
 import type { Tables } from '../tables/code-tables.ts'
 import { inForce, ITALY, STATELESS, type Comune, type Stato } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
@@ -206,7 +206,6 @@ function ended (
   day: string
 ): false | Values {
   if (luogo === undefined || luogo.cessato_il === null || inForce(luogo, day)) return false
-  const end = italianDay(luogo.cessato_il)
-  const [data, dal] = [dayWithArticle('il', end), dayWithArticle('dal', end)]
+  const [data, dal] = [dayWithArticle('il', luogo.cessato_il), dayWithArticle('dal', luogo.cessato_il)]
   return { nome: luogo.descrizione, provincia: luogo.provincia ?? '', data, dal }
 }

@@ -5,7 +5,7 @@ import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import { dayAdvice, type Rule } from './rule.ts'
 
 /** Certified mail takes arrivals up to this many days old. */
-const MAIL_DAYS = 30
+export const MAIL_DAYS = 30
 const BY_MAIL = `il file per la PEC vale per gli arrivi degli ultimi ${MAIL_DAYS} giorni`
 const TOO_EARLY = 'il servizio accetta un arrivo da quel giorno: inviare allora'
 const TOO_LATE = 'il servizio non accetta altre date. Per un arrivo precedente scaricare il file per la PEC (POST ' +
@@ -36,7 +36,7 @@ export const STAY_RULES: readonly Rule[] = [
       const first = channel === 'mail' ? addDays(today, -MAIL_DAYS) : yesterday
       if (arrival === undefined || (arrival >= first && arrival <= today)) return false
       return channel === 'mail'
-        ? { ammessa: `fra il ${italianDay(first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
+        ? { ammessa: `fra ${dayWithArticle('il', first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
         : {
             ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`,
             motivo: arrival > today ? TOO_EARLY : TOO_LATE
@@ -112,7 +112,7 @@ export const STAY_RULES: readonly Rule[] = [
         dal:
           arrival === undefined
             ? `dal ${MAX_DECLARED_NIGHTS + 1}º giorno`
-            : dayWithArticle('dal', italianDay(addDays(arrival, MAX_DECLARED_NIGHTS)))
+            : dayWithArticle('dal', addDays(arrival, MAX_DECLARED_NIGHTS))
       }
   },
   {

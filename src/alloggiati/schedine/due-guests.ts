@@ -1,3 +1,4 @@
+import type { FieldError } from '#schemas/common.ts'
 import type { StayWithGuests } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
@@ -54,12 +55,20 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
   // When every night is declared, the later error about guests who were sent is more exact.
   const isSent = allowed.length === 0 && declaredPlaces(compared, (arrival) => arrival === dal).includes(true)
   if (!isSent && !allowed.includes(dal)) {
-    const messaggio = allowed.length === 0
-      ? 'non serve: tutte le notti della prenotazione sono già comunicate'
-      : `può essere soltanto ${allowed.join(', ')}` + (dal < addDays(today, -1) ? TOO_LATE : '')
-    throw new CampiNonValidi({ campo: 'dal', messaggio })
+    throw new CampiNonValidi({ campo: 'dal', ...wrongNight(allowed, dal < addDays(today, -1)) })
   }
   return dueOn(compared, dal, today)
+}
+
+/** The error of a night other than those allowed, with the only right one. */
+function wrongNight ([only, ...others]: readonly Day[], isTooLate: boolean): Omit<FieldError, 'campo'> {
+  if (only === undefined) {
+    return { messaggio: 'non serve: tutte le notti della prenotazione sono già comunicate' }
+  }
+  const days = [only, ...others].map(italianDay).join(' o ')
+  return {
+    messaggio: `può essere soltanto ${days}${isTooLate ? TOO_LATE : ''}`, ...others.length === 0 && { proposta: only }
+  }
 }
 
 /**
@@ -79,13 +88,13 @@ export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   const again = repeatedArrivals(compared, today)[0]
   if (again === undefined) return due
   const why = isOpen ? 'è già comunicato' : 'non si può più inviare'
-  const messaggio = `l’arrivo ${dayWithArticle('del', italianDay(day))} ${why}; ` +
-    `per le notti ${dayWithArticle('dal', italianDay(again))} indicare "dal": "${again}"`
-  throw new CampiNonValidi({ campo: 'dal', messaggio })
+  const messaggio = `l’arrivo ${dayWithArticle('del', day)} ${why}; ` +
+    `per le notti ${dayWithArticle('dal', again)} indicare "dal": "${again}"`
+  throw new CampiNonValidi({ campo: 'dal', messaggio, proposta: again })
 }
 
 /** Those of yesterday and today on which guests arrive again. */
-function repeatedArrivals (compared: ComparedStay, today: Day): Day[] {
+export function repeatedArrivals (compared: ComparedStay, today: Day): Day[] {
   const { stay: { check_in, numero_notti }, days } = compared
   const declared = declaredPlaces(compared)
   const periods = nextPeriods(compared, today)

@@ -5,7 +5,8 @@ import {
 } from '#schemas/guest-types.ts'
 import { DOCUMENT_FIELDS, SCHEDINA_FIELDS, type Segnalazione } from '#schemas/schedina.ts'
 import { nightsOf, stayWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
-import { addDays, daysBetween, italianDay, type Day } from '#src/lib/time.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
+import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import { isUnderWay } from '#schemas/submission.ts'
 import { NullaDaInviare, SchedineInCorso } from '../sent-errors.ts'
 import { findConflicts } from '../ledger/conflicts.ts'
@@ -90,7 +91,7 @@ function laterOf (stay: StayWithGuests, others: readonly number[], day: Day): Se
   const nights = nightsOf(stay)
   return others.flatMap((ospite) => {
     const { arrival } = nights(stay.ospiti[ospite]!)
-    const messaggio = `Arriva il ${italianDay(arrival)}: va inviato da quel giorno`
+    const messaggio = `Arriva ${dayWithArticle('il', arrival)}: va inviato da quel giorno`
     return arrival > day ? [{ ospite, campo: 'arrivo', messaggio }] : []
   })
 }

@@ -1,5 +1,5 @@
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { italianDay, type Day } from '#src/lib/time.ts'
+import type { Day } from '#src/lib/time.ts'
 import type { Codice, Comune, Provincia, Stato } from './types.ts'
 
 /* The texts that responses and messages show for a code. A search for one of these texts finds the code. */
@@ -22,5 +22,5 @@ export function codeLabel (row: Codice | Comune): string {
 }
 
 function ceased (day: Day | null): string {
-  return day === null ? '' : ` (cessato ${dayWithArticle('il', italianDay(day))})`
+  return day === null ? '' : ` (cessato ${dayWithArticle('il', day)})`
 }

@@ -1,5 +1,5 @@
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
-import { inRome } from '#src/lib/time.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import type { Aftermath } from '#src/backup/index.ts'
 import type { Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
@@ -50,15 +50,15 @@ export async function restore (context: Context, file: string): Promise<Exit> {
 function tellOfRevocations ({ out }: Context, { sessions, keys, path, until, repeated }: Aftermath): void {
   out.note(`Tutte le sessioni sono terminate (${sessions}) e tutte le chiavi API revocate (${keys.length})`)
   for (const { id, name, user, email } of keys) out.note(`Chiave API revocata: ${id} «${name}» di ${email ?? user}`)
-  const from = inRome(new Date(until))
+  const from = dayWithArticle('dal', new Date(until))
   if (repeated === undefined) {
-    out.warn(`${path} manca o non è valido: ripetere a mano le cancellazioni e i blocchi di utenti dal ${from}`)
+    out.warn(`${path} manca o non è valido: ripetere a mano le cancellazioni e i blocchi di utenti ${from}`)
     return
   }
   const { utenti, prenotazioni, scansioni, file, bloccati } = repeated
   const erased = utenti.length + prenotazioni.length + scansioni.length + file.length
   out.note(`Cancellazioni ripetute: ${erased} (quelle di dati degli ospiti all’avvio del server). ` +
-    `Utenti bloccati di nuovo: ${bloccati.length}. Ripetere a mano soltanto quelle dal ${from}`)
+    `Utenti bloccati di nuovo: ${bloccati.length}. Ripetere a mano soltanto quelle ${from}`)
 }
 
 function revocationsOf ({ sessions, keys, path, until, repeated }: Aftermath) {

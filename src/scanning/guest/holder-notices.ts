@@ -17,6 +17,6 @@ export function writeFirst (first: Day): string {
 
 /** Warns when the document has expired. */
 export function expired (day: Day, today: Day): Avviso[] {
-  const messaggio = `Il documento è scaduto ${dayWithArticle('il', italianDay(day))}`
+  const messaggio = `Il documento è scaduto ${dayWithArticle('il', day)}`
   return day < today ? [{ campo: 'expiryDate', messaggio }] : []
 }

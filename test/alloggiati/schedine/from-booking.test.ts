@@ -343,7 +343,8 @@ t.test('a stay longer than 30 nights is sent again only from the days that the l
   clock.set(`${today}T12:00:00Z`)
   for (const call of [records, send]) {
     const refused = (await call(server, id, { dal: '2026-11-20' })).json()
-    t.match(refused, { status: 400, dettagli: [{ campo: 'dal', messaggio: 'può essere soltanto 2026-11-21' }] })
+    const fault = { campo: 'dal', messaggio: 'può essere soltanto 21/11/2026', proposta: '2026-11-21' }
+    t.match(refused, { status: 400, dettagli: [fault] })
   }
   // A second Send without the day is refused with the day to name.
   t.match((await send(server, id)).json(), {

@@ -3,7 +3,7 @@ import type { GiornataResponse } from '#schemas/giornata.ts'
 import type { CrossCheckResponse } from '#schemas/receipts.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { filingDeadline } from '#src/alloggiati/deadlines.ts'
-import { addDays, type Day } from '#src/lib/time.ts'
+import { addDays, italianDay, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { member } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
@@ -129,10 +129,11 @@ t.test('undeclared nights that have begun are due, and dal names exactly the fir
       t.same(await alarmed(), [1])
       at(on(today))
       for (const dal of refused) {
-        const messaggio = `può essere soltanto ${on(due)}`
-        t.match(await send({ dal: on(dal) }), { statusCode: 400, dettagli: [{ campo: 'dal', messaggio }] })
+        const fault = { campo: 'dal', messaggio: `può essere soltanto ${italianDay(on(due))}`, proposta: on(due) }
+        t.match(await send({ dal: on(dal) }), { statusCode: 400, dettagli: [fault] })
       }
-      t.match(await send(), { statusCode: 400, dettagli: [{ campo: 'dal', messaggio: new RegExp(`"${on(due)}"$`) }] })
+      const messaggio = new RegExp(`"${on(due)}"$`)
+      t.match(await send(), { statusCode: 400, dettagli: [{ campo: 'dal', messaggio, proposta: on(due) }] })
       t.equal((await send({ dal: on(due) })).statusCode, 200)
       t.same(await lines(), [`${first}+${Math.min(sent, 30)}`, `${on(due)}+${declared}`])
       t.match(await send({ dal: on(due) }), { statusCode: nights > due + declared! ? 400 : 409 }, 'not twice')
@@ -303,7 +304,8 @@ t.test('no list of guests declares a night twice, and one for later nights needs
   at(on(2))
   t.match((await list(2, 1)).json(), { success: true })
   t.match((await list(2, 4)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
-  t.match(await send({ dal: on(2) }), { statusCode: 400, dettagli: [{ messaggio: `può essere soltanto ${on(3)}` }] })
+  const messaggio = `può essere soltanto ${italianDay(on(3))}`
+  t.match(await send({ dal: on(2) }), { statusCode: 400, dettagli: [{ messaggio }] })
   at(on(3))
   const sends = await Promise.all([send({ dal: on(3) }), send({ dal: on(3) }), list(3, 3)])
   t.same(sends.filter(({ statusCode }) => statusCode === 200).length, 1)
@@ -332,8 +334,17 @@ t.test('days of a guest outside the stay, or too many guests in a night, are a 4
   t.match((await read(call, id)).ospiti, [
     { arrivo: null, partenza: on(2) }, { arrivo: null, partenza: null }, { arrivo: on(2), partenza: null }
   ])
-  const moved = await call('PUT', `${BOOKINGS}/${id}`, { check_in: on(1), check_out: on(2) })
-  t.match(moved.json(), { status: 400, dettagli: [{ campo: 'check_in', messaggio: /ospite 3 \(arrivo il 30\/11\/2026\)/ }] })
+  const moves: [change: object, campo: string, guest: RegExp][] = [
+    [{ check_in: on(1), check_out: on(2) }, 'check_out', /ospite 3 \(arrivo il 30\/11\/2026\)/],
+    [{ check_out: on(2) }, 'check_out', /ospite 3 \(arrivo il 30\/11\/2026\)/],
+    [{ numero_notti: 1 }, 'numero_notti', /ospite/],
+    [{ check_in: on(2) }, 'check_in', /ospite 1 \(partenza il 30\/11\/2026\)/],
+    [{ check_in: on(-3), numero_notti: 4 }, 'numero_notti', /ospite/]
+  ]
+  for (const [change, campo, messaggio] of moves) {
+    const moved = await call('PUT', `${BOOKINGS}/${id}`, change)
+    t.match(moved.json(), { status: 400, dettagli: [{ campo, messaggio }] }, JSON.stringify(change))
+  }
   t.equal((await call('PUT', `${BOOKINGS}/${id}`, { check_out: on(9) })).statusCode, 200)
 })
 
@@ -413,7 +424,7 @@ t.test('a guest corrected beyond recognition is due from the first night that no
   t.match(await day(on(3)), [{ stato: 'pronta', dal: on(3), ospiti: 1, numero_ospiti: 1 }])
   clock.set(`${on(4)}T12:45:00Z`)
   t.same(await alarmed(), [1])
-  t.match(await send({ dal: on(4) }), { dettagli: [{ messaggio: `può essere soltanto ${on(3)}` }] })
+  t.match(await send({ dal: on(4) }), { dettagli: [{ messaggio: `può essere soltanto ${italianDay(on(3))}` }] })
   t.match(await send(), { statusCode: 400, dettagli: [{ messaggio: new RegExp(`"${on(3)}"$`) }] })
   t.equal((await send({ dal: on(3) })).statusCode, 200)
   t.same(await lines(), [`${first}+3`, `${on(3)}+3`])

@@ -228,7 +228,7 @@ export function describe (facts: AlarmFacts): string {
     giorno === undefined ? undefined : `giorno ${italianDay(giorno)}`,
     utente === undefined ? undefined : `account ${utente}`,
     scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
-    dal === undefined ? undefined : dayWithArticle('dal', inRome(new Date(dal))),
+    dal === undefined ? undefined : dayWithArticle('dal', new Date(dal)),
     macchina === undefined ? undefined : `server ${macchina}`,
     facts.errore && failureText(facts.errore)
   ]

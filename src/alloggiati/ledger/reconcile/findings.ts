@@ -2,7 +2,7 @@ import {
   isDecidable, UNRECEIPTED_STATES, type AttemptOutcome, type FinalAttemptOutcome, type State
 } from '#schemas/submission.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { italianDay, dayInRome, type Day } from '#src/lib/time.ts'
+import { dayInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { AlarmKind } from '../alarms/alarm-kinds.ts'
 import {
@@ -255,7 +255,7 @@ function referUnknown (
 
 const formatCounts = ({ schedine, notti }: Counts) => `schedine ${schedine}, notti ${notti}`
 
-const of = (day: Day) => dayWithArticle('del', italianDay(day))
+const of = (day: Day) => dayWithArticle('del', day)
 
 const TEXTS = {
   acquired: (day: Day) => `La ricevuta ${of(day)} prova che è stato acquisito`,
@@ -271,7 +271,7 @@ const TEXTS = {
   midnight: ({ giorno_da, giorno_a }: DayAttempt) =>
     `Inviato a cavallo della mezzanotte: può stare nella ricevuta ${of(giorno_da)} o ${of(giorno_a)}`,
   besideMidnight: (day: Day) =>
-    `${dayWithArticle('Il', italianDay(day))} un altro invio è a cavallo della mezzanotte: ` +
+    `${dayWithArticle('Il', day)} un altro invio è a cavallo della mezzanotte: ` +
       'la ricevuta da sola non prova nulla',
   notExclusive: (day: Day) =>
     `Suggerimento: acquisito. La ricevuta ${of(day)} torna, ma l’account può essere stato usato anche altrove`,

@@ -5,7 +5,7 @@ import { staysById, type StayWithGuests } from '#src/bookings/index.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import type { Keys } from '#src/lib/secrets.ts'
-import { italianDay, type Day } from '#src/lib/time.ts'
+import type { Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
   findConflicts, isOtherPeriod, peakOfRows, readBookingRows, usesApartments, type BookingRow, type Conflict
@@ -278,7 +278,7 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
   const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
   return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) => {
     const sent = rows.some(isOpen) ? 'Già inviata, o di esito sconosciuto,' : 'Già inviata'
-    const arrival = `l’arrivo ${dayWithArticle('del', italianDay(day))}`
+    const arrival = `l’arrivo ${dayWithArticle('del', day)}`
     return `${sent} con ${arrival} (${namedReceipts(referencesOf(rows))}): per comunicare anche questo ` +
       `arrivo ${ALONE}`
   })
