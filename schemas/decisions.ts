@@ -14,7 +14,7 @@ export const Motivo = Text(1000, {
 })
 
 /** At least one character other than whitespace. */
-const NOT_BLANK = { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' }
+export const NOT_BLANK = { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' }
 
 export const DecisionBody = Closed(
   {

@@ -25,6 +25,7 @@ const OPEN_OBJECTS = new Set([
   ...['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) =>
     ['valida', 'invio', 'file'].map((route) => `POST /api/alloggiati/${route} ${place}`)
   ),
+  ...['ospiti[]', 'prenotazione', 'soggiorno'].map((place) => `POST /api/v1/invii/deposito ${place}`),
   'POST /api/generate-pdf data',
   'POST /api/generate-template rows[]',
   // The same data, for trying out a template.
@@ -161,8 +162,10 @@ t.test('every request schema is closed and bounded at every depth', async (t) =>
       'POST /api/alloggiati/file soggiorno', 'POST /api/alloggiati/invio ospiti[]',
       'POST /api/alloggiati/invio prenotazione', 'POST /api/alloggiati/invio soggiorno',
       'POST /api/alloggiati/valida ospiti[]', 'POST /api/alloggiati/valida prenotazione',
-      'POST /api/generate-pdf data', 'POST /api/generate-template rows[]', 'POST /api/v1/templates/:id/preview data',
-      'POST /api/v1/templates/valida esempio', 'PUT /api/v1/templates/:id esempio'
+      'POST /api/generate-pdf data', 'POST /api/generate-template rows[]', 'POST /api/v1/invii/deposito ospiti[]',
+      'POST /api/v1/invii/deposito prenotazione', 'POST /api/v1/invii/deposito soggiorno',
+      'POST /api/v1/templates/:id/preview data', 'POST /api/v1/templates/valida esempio',
+      'PUT /api/v1/templates/:id esempio'
     ],
     'open only where the contract says so'
   )

@@ -21,6 +21,7 @@ import { receiptArchive } from './receipts/receipt-archive.ts'
 import { serviceRoutes } from './routes/service-routes.ts'
 import { controlRoutes } from './routes/control-routes.ts'
 import { submissionRoutes, verificationRoutes } from './routes/submission-routes.ts'
+import { depositRoutes } from './routes/deposit-routes.ts'
 import { schedineRoutes } from './routes/schedine-routes.ts'
 import { receiptRoutes } from './routes/receipt-routes.ts'
 import { validateGuests } from './schedine/accept-schedine.ts'
@@ -93,6 +94,7 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
     return await validateGuests(context, schedineOf(ospiti), { id, check_in, numero_notti })
   })
   await app.register(schedineRoutes, { context })
+  await app.register(depositRoutes, { context })
   const submissions = { ledger, mode, keys, clock, chainHead }
   await app.register(submissionRoutes, submissions)
   await app.register(verificationRoutes, submissions)

@@ -164,52 +164,70 @@ interface UnfiledBooking {
 }
 
 /**
- * Finds bookings with guests who arrived today or yesterday, or whose night of today or yesterday is not declared, and
- * whom the police does not have. A schedina covers 30 nights at most, so longer stays are due again.
+ * The confirmed stays with a night of these days that fewer current rows declare than the stay has guests. Nearly all
+ * stays have enough rows, and only the others need to be compared guest by guest.
  */
-export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
-  const { db, mode, today } = comparison
-  const yesterday = addDays(today, -1)
-  const stays = staysDuring(db, { from: yesterday, to: today }).as('p')
-  // Nearly all stays have enough current rows for both nights. Only the others are compared guest by guest.
-  const due = await db.execute<Stay & Record<string, unknown>>(sql`
-    select p.id, p.check_in::text as check_in, p.numero_notti, p.numero_ospiti
+export function underdeclaredStays ({ db, mode }: Comparison, { from, to }: { from: Day, to: Day }) {
+  const stays = staysDuring(db, { from, to }).as('p')
+  return db.execute<Stay & { nome_cognome: string } & Record<string, unknown>>(sql`
+    select p.id, p.nome_cognome, p.check_in::text as check_in, p.numero_notti, p.numero_ospiti
     from ${stays}
     where exists (
-      select from (values (${yesterday}::date), (${today}::date)) d (notte)
-      where d.notte >= p.check_in and d.notte < p.check_in + p.numero_notti and p.numero_ospiti > (
+      select from generate_series(
+        greatest(0, ${from}::date - p.check_in), least(p.numero_notti - 1, ${to}::date - p.check_in)
+      ) n
+      where p.numero_ospiti > (
         select count(*) from invii_schedine s join invii i on i.id = s.invio_id
         where s.prenotazione_id = p.id and i.creato_il >= p.schedine_cambiate_il
-          and i.data_arrivo <= d.notte and i.data_arrivo + s.permanenza > d.notte
+          and i.data_arrivo <= p.check_in + n and i.data_arrivo + s.permanenza > p.check_in + n
           and ${and(
             scopeOf(mode, sql`i.utente`), inArray(sql`s.esito`, FILED), notInArray(sql`i.stato`, UNFINISHED_STATES)
           )}
       )
     )
     order by p.check_in, p.id`)
-  const unfiled = await coverageCounter(comparison)(due, (stay, compared) => [
-    ...arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today).map(({ day, nights, ...each }) => ({
-      bookingId: stay.id,
-      arrival: day,
-      deadline: filingDeadline(day, nights),
-      missing: each.guests - each.count((row) => !row.isUnfinished && isFiled(row)),
-      unsent: each.guests - each.count((row) => row.isUnfinished || isFiled(row)),
-      isProlonged: false
-    })),
-    ...prolonged(stay, compared, { from: yesterday, to: today })
-  ])
-  return unfiled.flat().filter(({ missing }) => missing > 0)
-    .toSorted((one, other) => one.arrival === other.arrival ? 0 : one.arrival < other.arrival ? -1 : 1)
 }
 
 const FILED = ['acquisita', 'depositata'] as const
 
-function prolonged (stay: Stay, compared: ComparedStay, nights: { from: Day, to: Day }): UnfiledBooking[] {
+/**
+ * Finds bookings with guests who arrived today or yesterday, or whose night of today or yesterday is not declared, and
+ * whom the police does not have. A schedina covers 30 nights at most, so longer stays are due again.
+ */
+export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
+  const { today } = comparison
+  const yesterday = addDays(today, -1)
+  const due = await underdeclaredStays(comparison, { from: yesterday, to: today })
+  const unfiled = await coverageCounter(comparison)(due, (stay, compared) => {
+    const { renamed, ...later } = prolonged(stay, compared, { from: yesterday, to: today })
+    const arriving = arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today)
+    return [
+      ...arriving.map(({ day, nights, guests, count }) => {
+        const expected = guests - renamed.filter((arrival) => arrival === day).length
+        return {
+          bookingId: stay.id,
+          arrival: day,
+          deadline: filingDeadline(day, nights),
+          missing: expected - count((row) => !row.isUnfinished && isFiled(row)),
+          unsent: expected - count((row) => row.isUnfinished || isFiled(row)),
+          isProlonged: false
+        }
+      }),
+      ...later.unfiled
+    ]
+  })
+  return unfiled.flat().filter(({ missing }) => missing > 0)
+    .toSorted((one, other) => one.arrival === other.arrival ? 0 : one.arrival < other.arrival ? -1 : 1)
+}
+
+function prolonged (
+  stay: Stay, compared: ComparedStay, nights: { from: Day, to: Day }
+): { unfiled: UnfiledBooking[], renamed: readonly Day[] } {
   const found = firstUndeclared(compared, nights, (row) => !row.isUnfinished && isFiled(row))
-  if (found === undefined) return []
-  const { night, guests } = found
+  if (found === undefined) return { unfiled: [], renamed: [] }
+  const { night, guests, renamed } = found
   const open = firstUndeclared(compared, { from: night, to: night }, (row) => row.isUnfinished || isFiled(row))
-  return [{
+  const unfiled = [{
     bookingId: stay.id,
     arrival: night,
     deadline: filingDeadline(night, daysBetween(night, departureOf(stay))),
@@ -217,6 +235,7 @@ function prolonged (stay: Stay, compared: ComparedStay, nights: { from: Day, to:
     unsent: open?.guests ?? 0,
     isProlonged: true
   }]
+  return { unfiled, renamed }
 }
 
 /** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. The other values are those of document images. */

@@ -18,6 +18,7 @@ import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere 
 import { readAttempts } from './read-ledger.ts'
 import type { BeforeReady } from '../police-hooks.ts'
 import { lockChain, move, moveRows } from './moves.ts'
+import { reserveIn, type Registry, type Reserved, type Submission } from './reserve.ts'
 import { sumNights } from './submission-rows.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
@@ -67,7 +68,7 @@ export async function decide (
     const [submission] = await tx.select().from(invii).where(and(scope, eq(invii.id, id))).for('update')
     if (!submission) throw new InvioNonTrovato()
     const { stato, data_arrivo, utente } = submission
-    let { versione } = submission
+    const { versione } = submission
     if (versione !== body.versione) throw new InvioCambiato(String(versione), stato)
     // A waiting submission can only be withdrawn.
     const canBeWithdrawn = stato === 'pronto' && decisione === 'annulla'
@@ -80,16 +81,44 @@ export async function decide (
     const reason = findObstacle(decisione, facts)
     if (reason !== undefined) throw new DecisioneNonPossibile(reason)
 
-    if (stato !== 'da_verificare') {
-      await move(tx, id, { da: stato, a: 'da_verificare', chi, perche: 'una persona lo prende in esame' })
-      versione++
-    }
-    await tx.insert(decisions).values({ invio_id: id, versione, decisione, chi, motivo, protocollo })
-    await applyToRows(tx, id, decisione, facts)
-    const { a, perche } = TARGETS[decisione]
-    // The chain includes the reason, so a decision cannot be reworded later.
-    await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
+    await settle(tx, { id, stato, versione }, { decisione, motivo, protocollo, chi }, facts)
     await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })
+  })
+}
+
+interface Decided extends Pick<DecisionBody, 'decisione' | 'motivo' | 'protocollo'> { chi: string }
+
+/** Records a decision and moves the submission and its rows. */
+async function settle (
+  tx: Transaction,
+  { id, stato, versione }: Pick<typeof invii.$inferSelect, 'id' | 'stato' | 'versione'>,
+  { decisione, motivo, protocollo, chi }: Decided,
+  history: History
+): Promise<void> {
+  const isExamined = stato === 'da_verificare'
+  if (!isExamined) await move(tx, id, { da: stato, a: 'da_verificare', chi, perche: 'una persona lo prende in esame' })
+  await tx.insert(decisions)
+    .values({ invio_id: id, versione: versione + (isExamined ? 0 : 1), decisione, chi, motivo, protocollo })
+  await applyToRows(tx, id, decisione, history)
+  const { a, perche } = TARGETS[decisione]
+  // The chain includes the reason, so a decision cannot be reworded later.
+  await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
+}
+
+/**
+ * Records guests who were declared by certified mail: a submission that is decided in the transaction that inserts it,
+ * so it is never sent.
+ * @throws as `reserve`
+ */
+export function recordDeposit (
+  registry: Registry, submission: Submission, { motivo, protocollo }: Pick<DecisionBody, 'motivo' | 'protocollo'>
+): Promise<Reserved> {
+  return registry.db.transaction(async (tx) => {
+    const reserved = await reserveIn(tx, registry, submission)
+    const decided = { decisione: 'depositato' as const, motivo, protocollo, chi: submission.operatore }
+    const history = { attempts: [], decidedAcquired: false, proven: false, concerned: UNRESOLVED_ROW_OUTCOMES }
+    await settle(tx, { id: reserved.id, stato: 'pronto', versione: 0 }, decided, history)
+    return reserved
   })
 }
 
@@ -111,6 +140,9 @@ async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, ty
 }
 
 type HistoryFacts = Awaited<ReturnType<typeof readFacts>>
+interface History extends Pick<HistoryFacts, 'attempts' | 'decidedAcquired' | 'proven'> {
+  concerned: readonly RowOutcome[]
+}
 
 async function readFacts (tx: Transaction, id: number) {
   const attempts = await readAttempts(tx, id)
@@ -142,7 +174,7 @@ async function applyToRows (
   tx: Transaction,
   id: number,
   decisione: DecisionName,
-  { attempts, decidedAcquired, proven, concerned }: HistoryFacts
+  { attempts, decidedAcquired, proven, concerned }: History
 ): Promise<void> {
   if (decisione === 'acquisito' && !proven && !decidedAcquired) {
     await observeAcquired(tx, id, attempts.findLast(({ esito }) => esito !== 'N')!.numero)

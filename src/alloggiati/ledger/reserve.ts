@@ -46,7 +46,7 @@ export interface Submission {
 
 export interface Reserved { id: number, ricevuta: string }
 
-type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
+export type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
 
 /**
  * Inserts a submission. From then on its guests are live, and no other submission can hold them.
@@ -62,7 +62,8 @@ export function reserve (registry: Registry, submission: Submission): Promise<Re
   return registry.db.transaction((tx) => reserveIn(tx, registry, submission))
 }
 
-async function reserveIn (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
+/** As `reserve`, in a transaction of the caller. */
+export async function reserveIn (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
   const { keys, clock, audit, beforeReady } = registry
   const { account, records } = submission
   for (const hook of beforeReady) await hook(tx)

@@ -106,8 +106,8 @@ export function rowsOfArrivals (
     isOfGuests(row, prints) || !isOfGuests(row, guests) || (row.isCorrected && !hasArrived(row)))
 }
 
-/** The rows of one guest, saved or not. Undefined days: those of the booking. */
-interface GuestRows { days?: GuestDays, rows: SentRow[] }
+/** The rows of one guest. Without days and fingerprints: a guest who is not saved. */
+interface GuestRows { days?: GuestDays, prints?: readonly PrintsAt[], rows: SentRow[] }
 
 /**
  * Assigns each row to one guest: to the saved guest whom it matches, else to an unsaved one. When there is none, or
@@ -115,7 +115,7 @@ interface GuestRows { days?: GuestDays, rows: SentRow[] }
  * This decides for every list, alarm and Send until which night a guest is declared.
  */
 function assignRows ({ stay, days, guests, rows }: ComparedStay): { saved: GuestRows[], unsaved: GuestRows[] } {
-  const saved = days.map((days): GuestRows => ({ days, rows: [] }))
+  const saved = days.map((days, place): GuestRows => ({ days, prints: guests[place]!, rows: [] }))
   const unsaved = Array.from({ length: unsavedGuests(stay.numero_ospiti, days) }, (): GuestRows => ({ rows: [] }))
   const inOrder = rows.toSorted((one, other) => one.data_arrivo < other.data_arrivo ? -1 : 1)
   const strangers: SentRow[] = []
@@ -141,7 +141,15 @@ function isFree ({ days, rows }: GuestRows, { data_arrivo, permanenza }: SentRow
 }
 
 /** A night of a stay, and the guests for whom no counted row declares it. */
-export interface Undeclared { night: Day, guests: number }
+export interface Undeclared {
+  night: Day
+  guests: number
+  /**
+   * The arrivals of those guests whose rows carry another name, birth date and document. They stay on, so they are not
+   * missing on their arrival too.
+   */
+  renamed: readonly Day[]
+}
 
 /**
  * Finds the first night from one day to another, both included, that is not declared for guests who were declared
@@ -158,7 +166,7 @@ export function firstUndeclared (
   const assigned = assignRows(compared)
   for (const night of [...new Set(nights)].toSorted()) {
     const guests = undeclaredOn(assigned, stay, night, isCounted)
-    if (guests > 0) return { night, guests }
+    if (guests.length > 0) return { night, guests: guests.length, renamed: renamedArrivals(guests) }
   }
   return undefined
 }
@@ -171,12 +179,19 @@ function renewalsOf ({ check_in, numero_notti }: Stay): Day[] {
 
 function undeclaredOn (
   { saved, unsaved }: ReturnType<typeof assignRows>, { check_in }: Stay, night: Day, isCounted: Counted
-): number {
+): GuestRows[] {
   const isRenewal = daysBetween(check_in, night) % MAX_DECLARED_NIGHTS === 0
   return [...saved, ...unsaved].filter(({ days, rows }) =>
     (days === undefined || (days.arrival < night && night < days.departure)) &&
     (isRenewal || rows.some(({ data_arrivo }) => data_arrivo < night)) &&
-    !rows.some((row) => declares(row, night) && isCounted(row))).length
+    !rows.some((row) => declares(row, night) && isCounted(row)))
+}
+
+function renamedArrivals (guests: readonly GuestRows[]): Day[] {
+  return guests.flatMap(({ days, prints = [], rows }) => {
+    const areOthers = rows.length > 0 && rows.every((row) => !row.isTrusted && !isOfGuests(row, [prints]))
+    return days !== undefined && areOthers ? days.arrival : []
+  })
 }
 
 /** Counts the guests who are present in a night, and those of them with a row that declares it. */

@@ -116,7 +116,8 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
           ...present(stay, sent - received, deadlines), ...awaited && whyAwaited(comparison, awaited)
         }))
       }
-      return sent < guests ? JSON.stringify(present(stay, guests - sent, deadlines, stay.unsent)) : []
+      const missing = guests - sent - (stay.undeclared?.renamed.length ?? 0)
+      return missing > 0 ? JSON.stringify(present(stay, missing, deadlines, stay.unsent)) : []
     })
     return { json: lines.join(','), last: batch.last }
   }

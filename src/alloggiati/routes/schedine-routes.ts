@@ -267,7 +267,7 @@ function confirmationErrors (
 }
 
 /** Requires the stay of a list of guests. */
-function stayGivenErrors ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
+export function stayGivenErrors ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
   if (prenotazione !== undefined || soggiorno !== undefined) return []
   return [{ campo: 'prenotazione', messaggio: 'è un campo obbligatorio se manca soggiorno' }]
 }

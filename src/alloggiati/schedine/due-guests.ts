@@ -8,7 +8,7 @@ import { arrivalWindowOpen } from '../deadlines.ts'
 import { arrivedPlaces, declaredPlaces, nextPeriods, type ComparedStay } from '../ledger/stay-nights.ts'
 
 const TOO_LATE = '; il servizio non accetta più le notti prima di ieri: per queste scaricare il file per la PEC ' +
-  '(POST /api/alloggiati/file)'
+  '(POST /api/alloggiati/file) e registrarlo (POST /api/v1/invii/deposito)'
 
 /** Guests of a booking whose records name the same arrival day, by place in the booking, with the nights of each. */
 interface DueGuests { day: Day, places: number[], nights: number[] }

@@ -223,7 +223,7 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
  * in the list. Null if there is none, or more than one.
  * @throws CampiNonValidi when the given booking does not exist
  */
-async function findBooking (
+export async function findBooking (
   db: Executor, id: number | undefined, { data_arrivo, cognome, nome }: RecordSchedina
 ): Promise<number | null> {
   if (id !== undefined) {

@@ -5,6 +5,7 @@ import { decode } from '#src/alloggiati/codec/codec.ts'
 import { filingDeadline } from '#src/alloggiati/deadlines.ts'
 import { addDays, italianDay, type Day } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
+import { administrator, INVII } from '#test/alloggiati/ledger/administrator.ts'
 import { member } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { guestNo } from '#test/alloggiati/stand-in.ts'
@@ -125,6 +126,11 @@ t.test('undeclared nights that have begun are due, and dal names exactly the fir
       const line = { prenotazione_id: id, check_in: first, dal: on(lost ?? due), ospiti_mancanti: 1 }
       t.match(await prolonged(), [line])
       t.match(await day(on(due)), [{ prenotazione_id: id, stato: 'pronta', dal: on(due), ospiti: 1, numero_ospiti: 1 }])
+      const send_ = `: inviare la giornata del ${italianDay(on(due))} `
+      const messaggio_ = new RegExp(lost === undefined ? send_ : ', e il servizio non le accetta più')
+      const errors = [{ campo: 'dal', messaggio: messaggio_ }]
+      const overdue = { prenotazione_id: id, stato: 'incompleta', dal: on(lost ?? due), errors }
+      if (due < today) t.match(await day(on(today)), [overdue], 'nights before today do not vanish')
       clock.set(`${on(due + 1)}T12:45:00Z`)
       t.same(await alarmed(), [1])
       at(on(today))
@@ -421,6 +427,7 @@ t.test('a guest corrected beyond recognition is due from the first night that no
   t.same(await alarmed(), [])
   at(on(3))
   t.match(await prolonged(), [{ dal: on(3), ospiti_mancanti: 1 }])
+  t.same(await missing(), [])
   t.match(await day(on(3)), [{ stato: 'pronta', dal: on(3), ospiti: 1, numero_ospiti: 1 }])
   clock.set(`${on(4)}T12:45:00Z`)
   t.same(await alarmed(), [1])
@@ -429,6 +436,65 @@ t.test('a guest corrected beyond recognition is due from the first night that no
   t.equal((await send({ dal: on(3) })).statusCode, 200)
   t.same(await lines(), [`${first}+3`, `${on(3)}+3`])
   t.same([...await prolonged(), ...await alarmed()], [])
+})
+
+t.test('nights filed by certified mail are closed in every list, and are not filed twice', async (t) => {
+  const { id, send, put, day, missing, prolonged, alarmed, server } = await desk(one, {})
+  const { admin } = administrator(server)
+  const filed = { motivo: 'Proroga trovata tardi', protocollo: 'PEC 4711' }
+  const record = (check_in: Day, numero_notti: number, more: object = {}) => admin('POST', `${INVII}/deposito`, {
+    ospiti: one, prenotazione: { id, check_in, numero_notti }, ...filed, ...more
+  })
+  await send()
+  await put({ check_out: on(4) })
+  at(on(3))
+  t.match(await day(on(3)), [{ stato: 'incompleta', dal: on(1), ospiti: 1, numero_ospiti: 1, errors: [{ ospite: 0 }] }])
+  const wayOn = /file per la PEC .*deposito\)\. Per le notti dal 30\/11\/2026 inviare la giornata/
+  t.match((await day(on(3)))[0]!.errors[0]!.messaggio, wayOn)
+  t.equal((await send({ dal: on(2) })).statusCode, 200)
+  t.match(await day(on(3)), [{ stato: 'incompleta', dal: on(1) }], 'the lost night is still to be filed')
+  const unauthorized = await server.call('POST', `${INVII}/deposito`, {})
+  t.equal(unauthorized.statusCode, 403)
+  t.match((await record(on(1), 1, { protocollo: ' ' })).json(), { status: 400, dettagli: [{ campo: 'protocollo' }] })
+  t.match((await record(on(-28), 1)).json(), { status: 422, codice: 'VALIDAZIONE' }, 'certified mail is limited too')
+  t.match((await record(on(1), 2)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' }, 'night 2 is declared')
+  const recorded = await record(on(1), 1)
+  t.match(recorded.json(), {
+    status: 201,
+    message: '1 schedina registrata come comunicata per altra via',
+    data: { stato: 'depositato_altrove', metodo: 'PEC', decisioni: [{ decisione: 'depositato', ...filed }] }
+  })
+  t.equal(recorded.headers.location, `${INVII}/${recorded.json<{ data: { id: number } }>().data.id}`)
+  t.same([...await day(on(3)), ...await missing(), ...await prolonged(), ...await alarmed()], [])
+  t.match((await record(on(1), 1)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' })
+  t.match((await admin('GET', `${INVII}/verifica`)).json(), { integra: true })
+})
+
+t.test('an arrival filed by certified mail is closed in every list', async (t) => {
+  const { id, send, missing, alarmed, day, server } = await desk([guestNo(1), guestNo(2)], { numero_notti: 4 })
+  at(on(1))
+  t.match(await missing(), [{ ospiti_mancanti: 2 }])
+  const recorded = await administrator(server).admin('POST', `${INVII}/deposito`, {
+    ospiti: [guestNo(1), guestNo(2)],
+    soggiorno: { id, check_in: first, numero_notti: 4 },
+    motivo: 'Servizio non raggiungibile',
+    protocollo: 'PEC 4712'
+  })
+  t.equal(recorded.statusCode, 201)
+  t.same([...await missing(), ...await alarmed()], [])
+  t.match(await day(first), [{ stato: 'gia_inviata' }])
+  t.match(await send({ solo_mancanti: true }), { statusCode: 409, codice: 'NULLA_DA_INVIARE' })
+})
+
+t.test('a guest corrected beyond recognition who stays on is not missing on the arrival too', async (t) => {
+  const { id, put, send, prolonged, missing, alarmed, server: { call } } = await desk(one, {})
+  await send()
+  await saveGuests(call, id, [guestNo(9)])
+  await put({ check_out: on(4) })
+  t.match(await missing(), [{ ospiti_mancanti: 1 }], 'before the stay goes on')
+  clock.set(`${on(1)}T19:00:00Z`)
+  t.match(await prolonged(), [{ dal: on(1), ospiti_mancanti: 1 }])
+  t.same([...await missing(), ...await alarmed()], [])
 })
 
 t.test('a row of an unsaved guest declares no night of a saved one', async (t) => {

@@ -12,7 +12,8 @@ import { PoliceFault } from '../../service/police-faults.ts'
 import type { PoliceService } from '../../service/police-service.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
 import type { Requester } from '../requester.ts'
-import { dayOverview, type DayBooking, type DayChoice, remark, bookingOf } from './day-overview.ts'
+import { type DayBooking, type DayChoice, remark, bookingOf } from './day-overview.ts'
+import { bookingsOfDay } from './overdue-nights.ts'
 import { sendDay, addOutcome } from './send-day.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { guestAt } from '../../ledger/fingerprints.ts'
@@ -73,7 +74,7 @@ export async function submitDay (
   const choice = choiceOf(body)
   const { ledger } = context
   if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  const overview = await dayOverview(context, ledger, { day: data, ...choice })
+  const overview = await bookingsOfDay(context, ledger, { day: data, ...choice })
   refuseOthers('prenotazioni', choice.ids ?? [], overview)
   refuseOthers('appartamenti', [...choice.apartments.keys()], overview)
   if (prova) await refuseUnknownApartments(ledger.service, choice.apartments)
@@ -169,9 +170,10 @@ export async function respondToRepeatedDay (
   const data = rows[0]!.data_arrivo
   const overview = context.ledger === null
     ? []
-    : await dayOverview(context, context.ledger, { day: data, ...choiceOf(body) })
+    : await bookingsOfDay(context, context.ledger, { day: data, ...choiceOf(body) })
   const sent = await sentBookings(db, context, rows, overview)
-  const others = overview.filter(({ prenotazione_id: id }) => !sent.some((each) => each.prenotazione_id === id))
+  const others = overview.filter(({ prenotazione_id: id, dal = data }) => dal !== data ||
+    !sent.some((each) => each.prenotazione_id === id))
   const unsent = others.map((booking) =>
     booking.stato === 'pronta' ? { ...booking, errors: [remark(0, 'ospiti', NOT_SENT)] } : booking)
   const bookings = [...sent, ...unsent].toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
@@ -209,7 +211,7 @@ async function sentBookings (
     const day = own[0]!.data_arrivo
     const stay = stays.find((one) => one.id === id)
     const guests = saved.get(id) ?? []
-    const line = overview.find(({ prenotazione_id }) => prenotazione_id === id)
+    const line = overview.find(({ prenotazione_id, dal }) => prenotazione_id === id && (dal ?? day) === day)
     const { ospiti, numero_ospiti, dal } = line ?? {}
     const booking = {
       ...bookingOf(stay ? { ...stay, ospiti: guests } : gone(id, day)),

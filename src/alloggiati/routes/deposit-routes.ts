@@ -1,0 +1,72 @@
+import type { RouteShorthandOptions } from 'fastify'
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { Type } from '@sinclair/typebox'
+import { InvioDuplicate, InvioFailure } from '#schemas/alloggiati.ts'
+import { ErrorBody, Ref } from '#schemas/common.ts'
+import { DepositBody, DepositResponse } from '#schemas/deposit.ts'
+import { InvioDetail } from '#schemas/invio.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
+import { authorOf } from '#src/services/audit/log.ts'
+import { InvioFallito } from '../errors.ts'
+import { recordDeposit } from '../ledger/decide.ts'
+import { readSubmission, scopeOf } from '../ledger/read-ledger.ts'
+import { accept, type SchedineContext } from '../schedine/accept-schedine.ts'
+import { findBooking } from '../schedine/submission.ts'
+import { stayGivenErrors } from './schedine-routes.ts'
+
+const REGISTRA_DEPOSITO = {
+  config: {
+    access: 'admin',
+    recentFactor: true,
+    idempotent: true,
+    findValidationErrors: ({ body }) => stayGivenErrors(body)
+  },
+  schema: {
+    operationId: 'registraDeposito',
+    errorCodes: [
+      'PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_NON_CONFERMATA', 'OSPITI_CAMBIATI', 'OSPITI_OLTRE_LA_PRENOTAZIONE',
+      'SCHEDINE_GIA_INVIATE', 'INVIO_IN_CORSO', 'VALIDAZIONE', 'CREDENZIALI_MANCANTI'
+    ],
+    summary: 'Registra le schedine comunicate con il file per la PEC, che così non mancano più. Non invia nulla',
+    body: DepositBody,
+    response: {
+      201: DepositResponse, 409: Ref(InvioDuplicate), 422: Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
+    }
+  }
+} satisfies RouteShorthandOptions
+
+/** The method of a submission that was delivered by hand. */
+const METHOD = 'PEC'
+const DEPOSITED = [
+  'schedina registrata come comunicata per altra via', 'schedine registrate come comunicate per altra via'
+] as const
+
+/** Records guests who were declared by certified mail, because the service does not accept their arrival any more. */
+export const depositRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
+  const { db } = app
+  const { ledger, mode, keys } = context
+  for (const schema of [InvioDetail, InvioDuplicate]) app.addSchema(schema)
+
+  app.post('/api/v1/invii/deposito', REGISTRA_DEPOSITO, async (request, reply) => {
+    const { motivo, protocollo, confermo_diverso, ...file } = request.body
+    const { stay, records, lines, leaders } = await accept(context, file, 'mail')
+    if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
+    const { actor: operatore, ip } = authorOf(request)
+    const { id } = await recordDeposit(ledger, {
+      account: ledger.service.account,
+      operatore,
+      ip,
+      metodo: METHOD,
+      records,
+      lines,
+      leaders,
+      id_appartamento: stay.id_appartamento,
+      prenotazione_id: await findBooking(db, stay.id, records[0]!),
+      ...confermo_diverso === true && { confirmation: { motivo } },
+      recordReference: (tx) => request.noteDone(tx)
+    }, { motivo, protocollo })
+    const data = await readSubmission(db, keys, scopeOf(mode), id)
+    const message = countWithNoun(lines.length, ...DEPOSITED)
+    return reply.code(201).header('location', `/api/v1/invii/${id}`).send({ message, data, status: 201 })
+  })
+}

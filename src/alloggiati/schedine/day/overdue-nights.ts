@@ -1,0 +1,59 @@
+import { addDays, type Day } from '#src/lib/time.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
+import { coverageCounter, underdeclaredStays } from '../../ledger/coverage.ts'
+import type { LedgerContext } from '../../ledger/ledger-context.ts'
+import { firstUndeclared, type ComparedStay } from '../../ledger/stay-nights.ts'
+import { MAIL_DAYS } from '../../rules/stay-rules.ts'
+import type { SchedineContext } from '../accept-schedine.ts'
+import { repeatedArrivals } from '../due-guests.ts'
+import { bookingOf, dayOverview, remark, type DayBooking, type DayChoice } from './day-overview.ts'
+
+/** The bookings of a day. Those of today include the ones with undeclared nights before it. */
+export async function bookingsOfDay (
+  context: SchedineContext, ledger: LedgerContext, choice: DayChoice
+): Promise<DayBooking[]> {
+  const bookings = await dayOverview(context, ledger, choice)
+  if (choice.day !== ledger.clock.today()) return bookings
+  return [...bookings, ...await overdueBookings(ledger, choice.ids)]
+    .toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
+}
+
+/**
+ * The bookings with a night before today that no row declares, though their guests were declared before: a stay was
+ * prolonged, and nobody sent it in time. Earlier nights than certified mail takes are left out.
+ */
+async function overdueBookings (
+  { db, keys, mode, clock }: LedgerContext, ids: readonly number[] | undefined
+): Promise<DayBooking[]> {
+  const today = clock.today()
+  const comparison = { db, keys, mode, today }
+  const nights = { from: addDays(today, -MAIL_DAYS), to: addDays(today, -1) }
+  const stays = (await underdeclaredStays(comparison, nights)).filter(({ id }) => ids?.includes(id) ?? true)
+  const found = await coverageCounter(comparison)(stays, (stay, compared) => {
+    const undeclared = firstUndeclared(compared, nights)
+    if (undeclared === undefined) return []
+    const { night, guests } = undeclared
+    return [{
+      ...bookingOf({ ...stay, ospiti: [] }),
+      stato: 'incompleta' as const,
+      dal: night,
+      ospiti: Math.min(guests, compared.guests.length),
+      numero_ospiti: guests,
+      errors: [remark(0, 'dal', wayOn(compared, night, today))]
+    }]
+  })
+  return found.flat()
+}
+
+/** The service still takes the nights from yesterday. Earlier ones can only be filed by certified mail. */
+function wayOn (compared: ComparedStay, night: Day, today: Day): string {
+  const { stay: { id } } = compared
+  const nights = (day: Day) => `le notti ${dayWithArticle('dal', day)}`
+  const send = (day: Day) => `inviare la giornata ${dayWithArticle('del', day)} ("data": "${day}")`
+  const undeclared = `Non sono comunicate ${nights(night)}`
+  if (night >= addDays(today, -1)) return `${undeclared}: ${send(night)}`
+  const next = repeatedArrivals(compared, today)[0]
+  const rest = next === undefined ? '' : `. Per ${nights(next)} ${send(next)}`
+  return `${undeclared}, e il servizio non le accetta più: scaricare il file per la PEC (POST /api/alloggiati/file ` +
+    `con "id": ${id} e "check_in": "${night}"), e poi registrarlo (POST /api/v1/invii/deposito)${rest}`
+}
