@@ -127,7 +127,7 @@ export const BookingUpdate = Closed({
   paese_id: Type.Optional(NotEmpty(paese_id)),
   check_in: Type.Optional(NotEmpty(check_in)),
   numero_ospiti: Type.Optional(NotEmpty(numero_ospiti)),
-  stato: Type.Optional(NotEmpty(Stato)),
+  stato: Type.Optional(Stato),
   id: Type.Optional(Type.Unknown()),
   ospiti: Type.Optional(Type.Unknown()),
   created_at: Type.Optional(Type.Unknown()),

@@ -15,7 +15,7 @@ const SchedinaIntera = Closed(texts)
 export type SchedinaIntera = Static<typeof SchedinaIntera>
 
 const IdAppartamento = ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' })
-const OwnApartment = Type.Optional(NotEmpty(IdAppartamento))
+const OwnApartment = Type.Optional(IdAppartamento)
 
 export const SoggiornoDaPrenotazione = Closed({
   id: Id,
@@ -26,9 +26,9 @@ export const SoggiornoDaPrenotazione = Closed({
 export type SoggiornoDaPrenotazione = Static<typeof SoggiornoDaPrenotazione>
 
 /** The first night that is not declared. */
-const Dal = NotEmpty(Type.String({
+const Dal = Type.String({
   ...Day, description: 'La prima notte non comunicata di un soggiorno prolungato, o oltre i 30 giorni'
-}))
+})
 
 /** The body is optional. */
 export const SchedineBody = Nullable(

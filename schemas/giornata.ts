@@ -38,9 +38,9 @@ export const GiornataBody = Nullable(Closed({
     Closed({ prenotazione_id: Id, id_appartamento: ApartmentId() }),
     { maxItems: 1000, description: 'Per gli account "Gestione Appartamenti": l’appartamento di ogni prenotazione' }
   ))),
-  id_appartamento: Type.Optional(NotEmpty(ApartmentId({
+  id_appartamento: Type.Optional(ApartmentId({
     description: 'Lo stesso per una prenotazione sola, che `prenotazioni` nomina. Non vale per più di una'
-  })))
+  }))
 }, { examples: [{ data: '2026-11-21', prova: true }] }))
 export type GiornataBody = Static<typeof GiornataBody>
 

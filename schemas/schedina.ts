@@ -52,7 +52,7 @@ export const Soggiorno = Open({
   id: Type.Optional(NotEmpty(Type.Integer({
     minimum: 1, maximum: 2_147_483_647, description: 'La prenotazione; se manca, quella con lo stesso arrivo e ospite'
   }))),
-  id_appartamento: Type.Optional(NotEmpty(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' })))
+  id_appartamento: Type.Optional(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' }))
 })
 export type Soggiorno = Static<typeof Soggiorno>
 

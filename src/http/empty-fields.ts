@@ -26,12 +26,19 @@ type Shared = Readonly<Record<string, object>>
 /** The result for an empty value: no field, null, `''` which the schema then rejects, or `''` for null only. */
 type Emptied = 'absent' | 'null' | 'rejected' | 'text'
 
-interface Field { name: string, emptied: Emptied | undefined, isUpper: boolean, inner: Settle | undefined }
+type Canonical = (value: unknown) => unknown
+
+interface Field {
+  name: string
+  emptied: Emptied | undefined
+  canonical: Canonical | undefined
+  inner: Settle | undefined
+}
 
 /**
  * Compiles the meaning of empty values (`""`, blanks, null) from a route's schema. In an optional field they mean
  * absent, or null where the schema allows it. A field marked `NotEmpty` is left to the schema, which rejects them.
- * Values of fields marked `Upper` are written in upper case.
+ * Values of fields marked `Upper` are written in upper case, and those of enumerations as the schema spells them.
  * @param shared referenced schemas by id
  * @returns undefined when the schema has no such field
  */
@@ -40,7 +47,7 @@ export function compileEmptyFields (schema: object, shared: Shared): Settle | un
   if (items !== undefined) return settleItems(resolve(items, shared), shared)
   const fields = Object.entries(properties ?? {})
     .map(([name, each]) => fieldOf(name, resolve(each, shared), { isRequired: required.includes(name), shared }))
-    .filter(({ emptied, isUpper, inner }) => emptied !== undefined || isUpper || inner !== undefined)
+    .filter(({ emptied, canonical, inner }) => emptied !== undefined || canonical !== undefined || inner !== undefined)
   if (fields.length === 0) return undefined
   return (value) => {
     if (!isObject(value)) return
@@ -50,11 +57,12 @@ export function compileEmptyFields (schema: object, shared: Shared): Settle | un
 
 function settleItems (schema: Schema, shared: Shared): Settle | undefined {
   const inner = compileEmptyFields(schema, shared)
-  if (inner === undefined && schema[UPPER] !== true) return undefined
+  const canonical = canonicalOf(schema)
+  if (inner === undefined && canonical === undefined) return undefined
   return (list) => {
     if (!Array.isArray(list)) return
-    if (inner === undefined) for (const [at, each] of list.entries()) list[at] = inUpperCase(each)
-    else for (const each of list) inner(each)
+    if (canonical !== undefined) for (const [at, each] of list.entries()) list[at] = canonical(each)
+    else for (const each of list) inner!(each)
   }
 }
 
@@ -62,7 +70,16 @@ function fieldOf (
   name: string, schema: Schema, { isRequired, shared }: { isRequired: boolean, shared: Shared }
 ): Field {
   const inner = compileEmptyFields(schema, shared)
-  return { name, emptied: emptiedOf(schema, isRequired), isUpper: schema[UPPER] === true, inner }
+  return { name, emptied: emptiedOf(schema, isRequired), canonical: canonicalOf(schema), inner }
+}
+
+/** Writes a code as the schema spells it. Undefined for a schema whose values have no other spelling. */
+function canonicalOf (schema: Schema): Canonical | undefined {
+  if (schema[UPPER] === true) return inUpperCase
+  const values = (schema.enum ?? []).filter((each) => typeof each === 'string')
+  const byKey = new Map(values.map((each) => [each.toLowerCase(), each]))
+  if (values.length === 0 || byKey.size < values.length) return undefined
+  return (value) => typeof value === 'string' ? byKey.get(trimmed(value).toLowerCase()) ?? value : value
 }
 
 function emptiedOf (schema: Schema, isRequired: boolean): Emptied | undefined {
@@ -80,7 +97,7 @@ function allowsEmpty ({ enum: values = [''], pattern = '', format }: Schema): bo
   return values.includes('') && format === undefined && new RegExp(pattern, 'u').test('')
 }
 
-function settleField (holder: Record<string, unknown>, { name, emptied, isUpper, inner }: Field): void {
+function settleField (holder: Record<string, unknown>, { name, emptied, canonical, inner }: Field): void {
   const value = holder[name]
   if (value === undefined) return
   if (emptied !== undefined && isEmpty(value)) {
@@ -89,7 +106,7 @@ function settleField (holder: Record<string, unknown>, { name, emptied, isUpper,
     else if ((value === null) === (emptied === 'text')) holder[name] = ''
     return
   }
-  if (isUpper) holder[name] = inUpperCase(value)
+  if (canonical !== undefined) holder[name] = canonical(value)
   inner?.(value)
 }
 
@@ -105,8 +122,11 @@ function isEmpty (value: unknown): boolean {
   return value === null || (typeof value === 'string' && BLANK.test(value))
 }
 
-/** Drops the spaces around a code. A code with a control character stays as it is, and the schema rejects it. */
 function inUpperCase (value: unknown): unknown {
-  if (typeof value !== 'string') return value
-  return (/\p{Cc}/u.test(value) ? value : value.trim()).toUpperCase()
+  return typeof value === 'string' ? trimmed(value).toUpperCase() : value
+}
+
+/** Drops the spaces around a code. A code with a control character stays as it is, and the schema rejects it. */
+function trimmed (text: string): string {
+  return /\p{Cc}/u.test(text) ? text : text.trim()
 }

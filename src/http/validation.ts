@@ -132,9 +132,9 @@ const lazily = {
 
 type Shared = Record<string, object>
 
-/** Empty values mean absent in bodies and queries of this API. The identity and storage protocols have own rules. */
+/** Empty values and letter case mean nothing in requests of this API. The identity and storage protocols differ. */
 function meansEmpty ({ url, httpPart }: RoutePart): boolean {
-  return url?.startsWith('/api/') === true && (httpPart === 'body' || httpPart === 'querystring')
+  return url?.startsWith('/api/') === true && httpPart !== 'headers'
 }
 
 const meanings = new Map<string, number>()

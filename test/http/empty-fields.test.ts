@@ -1,5 +1,6 @@
 import type { LightMyRequestResponse } from 'fastify'
 import t, { type Test } from 'tap'
+import { JPEG_EXAMPLE } from '#schemas/image.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, booking, create, fieldsAtFault, read, saveGuests } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
@@ -121,18 +122,16 @@ t.test('an empty value that would widen an action is a 400 and does nothing', as
     t.same(fieldsAtFault(await as('GET', `/api/v1/eventi?${field}=`)), [field])
   }
   const list = { ospiti: [SCHEDINA], prenotazione: { check_in: '2026-11-21', numero_notti: 1 } }
-  const stays = ['id', 'id_appartamento']
   const cases: [url: string, body: (field: string, value: unknown) => object, fields: string[], place?: string][] = [
     ['v1/invii/giornata', (field, value) => ({ prova: true, [field]: value }),
-      ['data', 'prova', 'prenotazioni', 'id_appartamento']],
-    [`v1/prenotazioni/${id}/schedine`, (field, value) => ({ [field]: value }), ['dal', 'id_appartamento']],
+      ['data', 'prova', 'prenotazioni']],
     [`v1/prenotazioni/${id}/invio`, (field, value) => ({ testMode: true, [field]: value }),
-      ['dal', 'id_appartamento', 'testMode', 'solo_mancanti']],
+      ['testMode', 'solo_mancanti']],
     ['alloggiati/invio', (field, value) => ({ ...list, testMode: true, [field]: value }),
       ['testMode', 'prenotazione', 'soggiorno']],
     ...['valida', 'invio', 'file'].map((name): typeof cases[number] => [
       `alloggiati/${name}`, (field, value) => ({ ...list, prenotazione: { ...list.prenotazione, [field]: value } }),
-      stays, 'prenotazione.'
+      ['id'], 'prenotazione.'
     ]),
     ['v1/invii/1/correzione', (field, value) => ({ motivo: 'Data di nascita errata', [field]: value }), ['riga']],
     ['v1/webhooks', (field, value) => ({ url: 'https://example.com', [field]: value }), ['tipi']],
@@ -179,6 +178,44 @@ t.test('codes, sesso and lingua are accepted in any letter case, and returned in
     prenotazione: { check_in: '2026-11-21', numero_notti: 1 }
   })
   t.match(checked.json(), { valid: true, errors: [] })
+})
+
+t.test('an empty dal, id_appartamento or stato means absent', async (t) => {
+  const { id } = await create(call, { check_in: '2026-11-21', numero_ospiti: 1, stato: 'non_presentato' })
+  const { tipo_alloggiato: _, ...guest } = SCHEDINA
+  await saveGuests(call, id, [guest])
+  for (const value of EMPTY) {
+    t.equal((await as('PUT', `${BOOKINGS}/${id}`, { stato: value })).json().data.stato, 'non_presentato')
+  }
+  await as('PUT', `${BOOKINGS}/${id}`, { stato: 'confermata' })
+  const empty = { dal: null, id_appartamento: null }
+  for (const value of EMPTY) {
+    const body = { dal: value, id_appartamento: value }
+    const schedine = await as('POST', `${BOOKINGS}/${id}/schedine`, body)
+    t.match(schedine.json(), { valid: true, soggiorno: { check_in: '2026-11-21' } }, JSON.stringify(value))
+    t.equal((await as('POST', `${BOOKINGS}/${id}/invio`, { ...body, testMode: true })).statusCode, 200)
+    const stay = { check_in: '2026-11-21', numero_notti: 1, id_appartamento: value }
+    const checked = await as('POST', '/api/alloggiati/valida', { ospiti: [SCHEDINA], prenotazione: stay })
+    t.match(checked.json(), { errors: [] })
+    const day = await as('POST', '/api/v1/invii/giornata', { prova: true, id_appartamento: value, prenotazioni: [id] })
+    t.match(day.json().prenotazioni, [{ stato: 'pronta' }])
+  }
+  t.equal((await as('GET', '/api/v1/invii')).json().data.length, 0)
+  t.same(fieldsAtFault(await as('POST', `${BOOKINGS}/${id}/invio`, { ...empty, dal: '2026-13-01' })), ['dal'])
+})
+
+t.test('enumerations are accepted in any letter case, and returned in the canonical one', async (t) => {
+  const { id } = await create(call, { stato: 'Annullata' })
+  t.equal((await read(call, id)).stato, 'annullata')
+  t.equal((await as('PUT', `${BOOKINGS}/${id}`, { stato: ' CONFERMATA ' })).json().data.stato, 'confermata')
+  for (const url of ['v1/prenotazioni?stato=CONFERMATA', 'v1/invii?stato=Pronto', 'v1/prenotazioni?sort=-Check_In']) {
+    t.equal((await as('GET', `/api/${url}`)).statusCode, 200, url)
+  }
+  const image = { booking_id: id, guest_idx: 0, side: 'FRONT', base64Image: JPEG_EXAMPLE, ext: 'JPG' }
+  t.match((await as('POST', '/api/documents/upload', image)).json(), { path: `documents/${id}/0/front.jpg` })
+  t.equal((await as('GET', `/api/documents/${id}/0/Front`)).statusCode, 200)
+  t.same(fieldsAtFault(await as('POST', '/api/documents/upload', { ...image, ext: 'gif' })), ['ext'])
+  t.same(fieldsAtFault(await as('POST', '/api/documents/upload', { ...image, side: 'fr\nont' })), ['side'])
 })
 
 t.test('the protocols keep their own rules for empty values', async (t) => {
