@@ -42,11 +42,11 @@ export const GuestInput = Closed(
     nome: optional(100, 'Vuoto se il documento ha un nome solo, che va in `cognome`'),
     cognome: Name(100),
     sesso: Type.Optional(
-      Upper(Type.Unsafe<'M' | 'F' | 'X' | '' | null>({
-        ...OneOf(['M', 'F', 'X', '']),
+      Upper(Type.Unsafe<'M' | 'F' | 'X' | '<' | '' | null>({
+        ...OneOf(['M', 'F', 'X', '<', '']),
         type: ['string', 'null'],
-        enum: ['M', 'F', 'X', '', null],
-        description: '`X`, o vuoto, se il documento non lo indica: alla Polizia vanno `M` o `F`'
+        enum: ['M', 'F', 'X', '<', '', null],
+        description: '`X`, `<` o vuoto, se il documento non lo indica: alla Polizia vanno `M` o `F`'
       }))
     ),
     data_nascita: Type.Optional(

@@ -55,6 +55,7 @@ const EXAMPLE = {
 export const SaveScanBody = Closed(
   {
     ...documentFields,
+    gender: Upper(OneOf(['M', 'F', 'X', '<', ''], { description: '`<` è `X`' })),
     expiryDate: Type.Optional(furtherFields.expiryDate),
     documentCode: Type.Optional(furtherFields.documentCode),
     issuingCountry: Type.Optional(furtherFields.issuingCountry),

@@ -2,6 +2,7 @@ import { and, eq, gte, sql } from 'drizzle-orm'
 import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
 import { GuestFields, type GuestInput, type SaveGuests } from '#schemas/guest.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import { UNSPECIFIED_SEX } from '#src/lib/sex-words.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
 import { guestDayFaults, guestDays, peakOccupancy } from './guest-days.ts'
@@ -108,10 +109,14 @@ async function noteChange (tx: Transaction, id: number): Promise<void> {
 
 /** The given fields, with null for empty ones. */
 function given (fields: Partial<GuestInput>): Record<string, string | null> {
-  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, value || null]))
+  return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, stored(name, value)]))
 }
 
 /** Every field, with null when absent or empty, so that "unknown" has one spelling. */
 function known (guest: SaveGuests['dati'][number]): Record<string, string | null> {
-  return Object.fromEntries(GuestFields.map((name) => [name, guest[name] || null]))
+  return Object.fromEntries(GuestFields.map((name) => [name, stored(name, guest[name])]))
+}
+
+function stored (name: string, value: string | null | undefined): string | null {
+  return name === 'sesso' && value === UNSPECIFIED_SEX ? 'X' : value || null
 }

@@ -6,6 +6,9 @@ const WORDS: Readonly<Record<'M' | 'F', string>> = {
   F: 'F FEMMINA FEMMINILE DONNA FEMALE WOMAN W WEIBLICH FEMININ FEMME FEMENINO MUJER 2'
 }
 
+/** An unspecified sex in a machine-readable zone. The rest of the document writes `X` (ICAO Doc 9303, part 4). */
+export const UNSPECIFIED_SEX = '<'
+
 /** The sex that a text means; otherwise undefined. */
 export function sexOf (text: string): 'M' | 'F' | undefined {
   const word = searchKey(text)

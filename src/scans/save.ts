@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { SaveScanBody, ScanData } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
 import { requirePlace, type GuestPlace } from '#src/bookings/index.ts'
+import { UNSPECIFIED_SEX } from '#src/lib/sex-words.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
@@ -29,8 +30,10 @@ export async function saveScan (
   app: App, request: FastifyRequest, body: SaveScanBody, { repository, clock, signal }: Saving
 ): Promise<{ id: number, avvisi: Avviso[] }> {
   const { db, audit, images, files } = app
-  const { image, prenotazione_id: booking, guest_idx: guest, ...document } = body
-  const data: ScanData = { expiryDate: '', documentCode: '', issuingCountry: '', ...document }
+  const { image, prenotazione_id: booking, guest_idx: guest, gender, ...document } = body
+  const data: ScanData = {
+    expiryDate: '', documentCode: '', issuingCountry: '', ...document, gender: gender === UNSPECIFIED_SEX ? 'X' : gender
+  }
   const unknown = unknownStates(data, await app.guestCodes())
   const place = placeOf(booking, guest)
   // Checked before the work, and again afterwards.

@@ -218,6 +218,20 @@ t.test('enumerations are accepted in any letter case, and returned in the canoni
   t.same(fieldsAtFault(await as('POST', '/api/documents/upload', { ...image, side: 'fr\nont' })), ['side'])
 })
 
+t.test('an unspecified sex is stored as X, and only the Send is blocked', async (t) => {
+  const { id } = await create(call, { numero_ospiti: 1 })
+  const { tipo_alloggiato: _, ...guest } = SCHEDINA
+  t.equal((await saveGuests(call, id, [{ ...guest, sesso: '<' }])).statusCode, 200)
+  t.match((await read(call, id)).ospiti, [{ sesso: 'X' }])
+  const refused = await as('POST', `${BOOKINGS}/${id}/invio`, {})
+  const errors = [{ campo: 'sesso', messaggio: /scegliere M o F da un altro documento/ }]
+  t.match(refused.json(), { status: 422, errors })
+  const scan = { name: 'BIANCA', surname: 'ROSSI', docNum: 'CA00000AA', nationality: 'ITA' }
+  const saved = await as('POST', '/api/save-scan', { ...scan, gender: '<', birthDate: '1964-00-00' })
+  const { data } = (await as('GET', `/api/v1/scansioni/${saved.json().id}`)).json()
+  t.match(data, { gender: 'X', birthDate: '1964-00-00' })
+})
+
 t.test('the protocols keep their own rules for empty values', async (t) => {
   await isRejected(t, '/auth/v1/token?grant_type=', {})
   await isRejected(t, '/storage/v1/bucket', { name: '' })

@@ -14,8 +14,8 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
-  { folders: ['src'], lines: 56_348, files: 615 },
-  { folders: ['test'], lines: 64_663, files: 406 }
+  { folders: ['src'], lines: 56_359, files: 615 },
+  { folders: ['test'], lines: 64_677, files: 406 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
