@@ -22,12 +22,13 @@ export function guestDayFaults (guests: readonly OwnDays[], stay: Stay): FieldEr
     const faults: FieldError[] = []
     if (guest.arrivo && (arrival < check_in || arrival >= check_out)) {
       const nights = [dayWithArticle('dal', check_in), dayWithArticle('al', addDays(check_out, -1))]
-      const messaggio = `deve essere ${nights.join(' ')}, fra le notti della prenotazione`
+      const messaggio = `deve essere ${nights.join(' ')}, fra le notti della prenotazione ` +
+        `(ricevuto «${guest.arrivo}»)`
       faults.push({ campo: `dati[${at}].arrivo`, messaggio })
     }
     if (guest.partenza && (departure <= check_in || departure > check_out || departure <= arrival)) {
       const messaggio = `deve essere dopo l’arrivo e al più tardi ${dayWithArticle('il', check_out)}, la partenza ` +
-        'della prenotazione'
+        `della prenotazione (ricevuto «${guest.partenza}»)`
       faults.push({ campo: `dati[${at}].partenza`, messaggio })
     }
     return faults

@@ -1,5 +1,6 @@
 import { MAX_BOOKED_NIGHTS, type BookingCreation, type BookingUpdate } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, daysBetween, isDay, type Day } from '#src/lib/time.ts'
 
@@ -70,8 +71,10 @@ function refuse (faults: readonly FieldError[]): void {
 
 function orderErrors ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_out'): FieldError[] {
   if (check_out <= check_in) {
-    const messaggio = campo === 'check_out' ? 'deve essere dopo check_in' : 'deve essere prima di check_out'
-    return [{ campo, messaggio }]
+    const [rule, given] = campo === 'check_out'
+      ? [`dopo check_in, ${dayWithArticle('il', check_in)}`, check_out]
+      : [`prima di check_out, ${dayWithArticle('il', check_out)}`, check_in]
+    return [{ campo, messaggio: `deve essere ${rule} (ricevuto «${given}»)` }]
   }
   if (daysBetween(check_in, check_out) > MAX_BOOKED_NIGHTS) {
     return [{ campo, messaggio: `porta il soggiorno oltre ${MAX_BOOKED_NIGHTS} notti` }]

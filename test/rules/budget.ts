@@ -8,14 +8,14 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 8820, files: 97 },
   { folders: ['src/identity'], lines: 12_960, files: 125 },
-  { folders: ['src/alloggiati'], lines: 13_678, files: 108 },
+  { folders: ['src/alloggiati'], lines: 13_680, files: 108 },
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 3700, files: 48 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
-  { folders: ['src'], lines: 56_359, files: 615 },
-  { folders: ['test'], lines: 64_677, files: 406 }
+  { folders: ['src'], lines: 56_365, files: 615 },
+  { folders: ['test'], lines: 64_681, files: 406 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

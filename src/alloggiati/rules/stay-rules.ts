@@ -80,10 +80,10 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'permanenza-non-valida',
     field: 'numero_notti',
-    message: 'I giorni di permanenza devono essere un numero intero, almeno 1',
+    message: 'I giorni di permanenza devono essere un numero intero, almeno 1 (ricevuto {valore})',
     source: 'Tracciato, campo 3',
     applies: ({ stay: { givenNights, nights, isCounted } }) =>
-      !isCounted && givenNights !== undefined && nights === undefined
+      !isCounted && givenNights !== undefined && nights === undefined && { valore: String(givenNights).slice(0, 30) }
   },
   {
     id: 'permanenza-discordante',

@@ -55,19 +55,21 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
   // When every night is declared, the later error about guests who were sent is more exact.
   const isSent = allowed.length === 0 && declaredPlaces(compared, (arrival) => arrival === dal).includes(true)
   if (!isSent && !allowed.includes(dal)) {
-    throw new CampiNonValidi({ campo: 'dal', ...wrongNight(allowed, dal < addDays(today, -1)) })
+    throw new CampiNonValidi({ campo: 'dal', ...wrongNight(allowed, dal, today) })
   }
   return dueOn(compared, dal, today)
 }
 
 /** The error of a night other than those allowed, with the only right one. */
-function wrongNight ([only, ...others]: readonly Day[], isTooLate: boolean): Omit<FieldError, 'campo'> {
+function wrongNight ([only, ...others]: readonly Day[], dal: Day, today: Day): Omit<FieldError, 'campo'> {
   if (only === undefined) {
     return { messaggio: 'non serve: tutte le notti della prenotazione sono già comunicate' }
   }
   const days = [only, ...others].map(italianDay).join(' o ')
+  const tooLate = dal < addDays(today, -1) ? TOO_LATE : ''
   return {
-    messaggio: `può essere soltanto ${days}${isTooLate ? TOO_LATE : ''}`, ...others.length === 0 && { proposta: only }
+    messaggio: `può essere soltanto ${days} (ricevuto «${dal}»)${tooLate}`,
+    ...others.length === 0 && { proposta: only }
   }
 }
 

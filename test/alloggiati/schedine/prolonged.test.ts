@@ -135,7 +135,8 @@ t.test('undeclared nights that have begun are due, and dal names exactly the fir
       t.same(await alarmed(), [1])
       at(on(today))
       for (const dal of refused) {
-        const fault = { campo: 'dal', messaggio: `può essere soltanto ${italianDay(on(due))}`, proposta: on(due) }
+        const only = `può essere soltanto ${italianDay(on(due))} (ricevuto «${on(dal)}»)`
+        const fault = { campo: 'dal', messaggio: only, proposta: on(due) }
         t.match(await send({ dal: on(dal) }), { statusCode: 400, dettagli: [fault] })
       }
       const messaggio = new RegExp(`"${on(due)}"$`)

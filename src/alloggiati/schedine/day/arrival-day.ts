@@ -38,7 +38,7 @@ export function dayErrors ({ data, appartamenti }: Readonly<Record<string, unkno
 
 function farFaults (data: unknown, today: Day): FieldError[] {
   if (typeof data !== 'string' || !isDay(data) || Math.abs(daysBetween(today, data)) <= FAR_DAYS) return []
-  return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi` }]
+  return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi (ricevuto «${data}»)` }]
 }
 
 /** A booking has one apartment. Values of another shape are skipped. */
