@@ -115,7 +115,7 @@ function welcome ({ email, password }: Account): string {
   return [
     `Creato il primo amministratore: ${email}`,
     `Password: ${password}`,
-    'Non sarà mostrata di nuovo: conservarla, o cambiarla al primo accesso.',
+    'Non sarà mostrata di nuovo, e va sostituita al primo accesso.',
     ''
   ].join('\n')
 }

@@ -392,7 +392,11 @@ t.test('the first start creates an administrator and prints the password once, n
   })
   t.equal(response.status, 200)
   const { access_token: token } = await response.json() as { access_token: string }
-  t.equal((await fetch(`${base}/api/users`, { headers: { authorization: `Bearer ${token}` } })).status, 200)
+  const headers = { authorization: `Bearer ${token}`, 'content-type': 'application/json' }
+  t.equal((await fetch(`${base}/api/users`, { headers })).status, 403, 'the password must be replaced')
+  const change = { method: 'PUT', headers, body: JSON.stringify({ password: 'una-frase-lunga-e-mia' }) }
+  t.equal((await fetch(`${base}/auth/v1/user`, change)).status, 200)
+  t.equal((await fetch(`${base}/api/users`, { headers })).status, 200)
   first.signal('SIGTERM')
   t.equal(await first.exit, 0)
   t.equal(email, 'admin@locanda.local')

@@ -38,6 +38,8 @@ export const users = pgTable('users', {
    * stranger may have chosen the password. Null for other accounts.
    */
   password_browser: bytea(),
+  /** The server chose the password and printed it. The user must replace it before doing anything else. */
+  password_printed: boolean().notNull().default(false),
   email_confirmed_at: instantDate(),
   invited_at: instantDate(),
   confirmation_sent_at: instantDate(),

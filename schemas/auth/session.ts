@@ -13,7 +13,9 @@ export const AuthSession = Closed({
   refresh_token: Type.String(),
   user: Type.Unsafe<AuthUser>({ $ref: 'UtenteAuth#' }),
   provider_token: Type.Optional(Type.String()),
-  provider_refresh_token: Type.Optional(Type.String())
+  provider_refresh_token: Type.Optional(Type.String()),
+  /** The password was right, and must be replaced before any other request. */
+  weak_password: Type.Optional(Closed({ message: Type.String(), reasons: Type.Array(Type.String()) }))
 }, {
   $id: 'SessioneAuth',
   examples: [{

@@ -78,6 +78,11 @@ export const COMMON = {
       cause: 'Questo server richiede un secondo fattore, e l’account non ne ha.',
       remedy: 'Registrare un secondo fattore, confermarlo, e ripetere con il nuovo token.'
     },
+    PASSWORD_DA_CAMBIARE: {
+      statuses: [403],
+      cause: 'La password è quella che il server ha mostrato al primo avvio, e non è ancora stata sostituita.',
+      remedy: 'Scegliere un’altra password nelle pagine `/auth/`, o con `PUT /auth/v1/user`. Il token vale ancora.'
+    },
     SECONDO_FATTORE_RECENTE: {
       statuses: [403],
       cause: 'L’ultima conferma del secondo fattore ha più di 15 minuti, o l’account non ne ha.',

@@ -8,6 +8,7 @@ import {
   AmbitoInsufficiente,
   NonAutenticato,
   NonAutorizzato,
+  PasswordDaCambiare,
   SecondoFattoreDaRegistrare,
   SecondoFattoreRecente,
   SecondoFattoreRichiesto,
@@ -37,8 +38,11 @@ export interface Principal {
   scopes?: readonly string[]
   /** The person has no role that gives rights. */
   pending?: boolean
-  /** Step that the person must complete before other requests: enrol a second factor, or verify the existing one. */
-  lacks?: 'enrolment' | 'proof' | undefined
+  /**
+   * Step that the person must complete before other requests: enrol a second factor, verify the existing one, or
+   * replace the password that the server printed.
+   */
+  lacks?: 'enrolment' | 'proof' | 'password' | undefined
   /** Until this time the second factor counts as recently verified (ms since the epoch). */
   recentUntil?: number | undefined
   /**
@@ -80,6 +84,8 @@ declare module 'fastify' {
      * verified.
      */
     signIn?: boolean
+    /** The route stays available to a person who lacks this step, because it completes the step. */
+    completes?: Principal['lacks']
     /** Requires a recently verified second factor when `REQUIRE_RECENT_MFA` is set. */
     recentFactor?: boolean
     /** The route also accepts an API key as bearer token, because Prometheus sends it there. */
@@ -230,15 +236,17 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
 
 type Done = (err?: Error) => void
 
-/** The error for a person whose second factor is unverified or not enrolled. */
-export function factorError (lacks: NonNullable<Principal['lacks']>): Error {
+/** The error for a person who lacks a step of the sign-in. */
+export function stepError (lacks: NonNullable<Principal['lacks']>): Error {
+  if (lacks === 'password') return new PasswordDaCambiare()
   return lacks === 'proof' ? new SecondoFattoreRichiesto() : new SecondoFattoreDaRegistrare()
 }
 
 /** Returns the error for a caller without access to the route, or undefined when access is granted. */
 function accessError ({ principal, routeOptions: { config } }: FastifyRequest): Error | undefined {
   if (principal === null) return new NonAutenticato()
-  if (principal.lacks !== undefined && !config.signIn) return factorError(principal.lacks)
+  const { lacks } = principal
+  if (lacks !== undefined && lacks !== config.completes && !config.signIn) return stepError(lacks)
   if (principal.pending && config.access !== 'user') return new AccountInAttesa()
   return permits(principal, config.scope!) ? undefined : new AmbitoInsufficiente(config.scope!)
 }

@@ -88,6 +88,11 @@ export class AuthError extends Error {
   }
 }
 
+/** Supabase Auth has no other words for a password that is right, and must be replaced. */
+export const PRINTED_PASSWORD = {
+  message: 'This password was printed at the first start. Choose another one.', reasons: ['pwned']
+}
+
 export function validationFailed (message: string): AuthError {
   return new AuthError('validation_failed', { message })
 }

@@ -30,6 +30,11 @@ export const SecondoFattoreDaRegistrare = createError(
   'Questo account deve avere un secondo fattore: registrarne uno per continuare',
   403
 )
+export const PasswordDaCambiare = createError(
+  'PASSWORD_DA_CAMBIARE',
+  'Per continuare va sostituita la password che il server ha mostrato: nelle pagine /auth/, o con PUT /auth/v1/user',
+  403
+)
 export const SecondoFattoreRecente = createError(
   'SECONDO_FATTORE_RECENTE',
   'Questa azione vuole un secondo fattore confermato da meno di 15 minuti: confermarlo, o registrarne uno se manca',

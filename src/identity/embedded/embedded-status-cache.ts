@@ -1,7 +1,7 @@
 import { and, eq, exists, sql } from 'drizzle-orm'
 import { api_keys, factors, sessions, users } from '#drizzle/tables/identity.ts'
 import type { Config } from '#src/config/config.ts'
-import type { Credential, Refusal } from '#src/http/auth.ts'
+import type { Credential, Principal, Refusal } from '#src/http/auth.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
 import type { Database } from '#src/database/connect.ts'
 import { isBanned } from '../people/find-users.ts'
@@ -95,11 +95,16 @@ export class EmbeddedStatusCache {
     const refusal = refusalOf(row)
     if (refusal !== undefined) return refusal
     if (endsAt <= Date.now()) return 'session_expired'
-    const { factor_id, hasFactor, amr } = row
-    const rights = rightsOf(row)
-    if (factor_id !== null) return { ...rights, endsAt, recentUntil: recentUntil(amr) }
-    const mustEnrol = mustHaveFactor(this.#config, rights)
-    return { ...rights, endsAt, lacks: hasFactor ? 'proof' : mustEnrol ? 'enrolment' : undefined }
+    const { factor_id, amr } = row
+    const isProven = factor_id !== null
+    const recent = isProven ? { recentUntil: recentUntil(amr) } : {}
+    return { ...rightsOf(row), endsAt, lacks: this.#lackOf(row, isProven), ...recent }
+  }
+
+  #lackOf (row: PersonColumns, isProven: boolean): Principal['lacks'] {
+    if (!isProven && row.hasFactor) return 'proof'
+    if (row.password_printed) return 'password'
+    return !isProven && mustHaveFactor(this.#config, rightsOf(row)) ? 'enrolment' : undefined
   }
 
   async #readKey (id: string): Promise<KeyStatus | undefined> {
@@ -132,6 +137,7 @@ function personColumns (db: Database) {
     app_metadata: users.app_metadata,
     banned_until: users.banned_until,
     deleted_at: users.deleted_at,
+    password_printed: users.password_printed,
     hasFactor: sql<boolean>`${exists(verified)}`
   }
 }
@@ -140,6 +146,8 @@ interface PersonColumns {
   app_metadata: Record<string, unknown>
   banned_until: Date | null
   deleted_at: Date | null
+  password_printed: boolean
+  hasFactor: boolean
   user_id: string
 }
 

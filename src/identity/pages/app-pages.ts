@@ -8,7 +8,7 @@ import { form, link, show } from './page-elements.ts'
 import { formPage } from './page-route.ts'
 import { fill, type Texts } from './page-texts.ts'
 import {
-  ACCOUNT, CONTINUE, DECLINE, RedirectError, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
+  ACCOUNT, CONTINUE, DECLINE, PASSWORD, RedirectError, requireVisitor, SECOND_FACTOR, SIGN_OUT, type Visitor
 } from './page-visitor.ts'
 
 const appPages: FastifyPluginAsyncTypebox = async (app) => {
@@ -32,13 +32,14 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
 export default appPages
 
 /**
- * Redirects a person who has just signed in: to the second factor, back to the front end that sent them, or to their
- * account.
+ * Redirects a person who has just signed in: to the second factor, to a new password, back to the front end that sent
+ * them, or to their account.
  */
 export async function goOn (request: FastifyRequest, reply: FastifyReply, visitor: Visitor): Promise<FastifyReply> {
   const { db, identity: { keys } } = request.server
   const { lacks } = visitor.caller
   if (lacks === 'proof') return await reply.redirect(SECOND_FACTOR, 303)
+  if (lacks === 'password') return await reply.redirect(PASSWORD, 303)
   const routeCall = appOf(request)
   if (routeCall === undefined || lacks !== undefined) return await reply.redirect(ACCOUNT, 303)
   const code = await db.transaction((tx) => issueTokenHandover(tx, keys, visitor, routeCall))

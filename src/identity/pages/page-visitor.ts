@@ -51,7 +51,7 @@ export async function findVisitor (
 /**
  * The signed-in person, with every required proof.
  * @param lacks the proofs that may be missing; @param then the page that a proof leads back to
- * @throws RedirectError to sign in, to prove the second factor, or to enrol one
+ * @throws RedirectError to sign in, to prove the second factor, to enrol one, or to replace the printed password
  */
 export async function requireVisitor (
   request: FastifyRequest, lacks: readonly NonNullable<PersonPrincipal['lacks']>[] = [], then?: string
@@ -61,6 +61,7 @@ export async function requireVisitor (
   const { caller: { lacks: lacking } } = visitor
   if (lacking === undefined || lacks.includes(lacking)) return visitor
   if (lacking === 'enrolment') throw new RedirectError(ACCOUNT)
+  if (lacking === 'password') throw new RedirectError(PASSWORD)
   throw new RedirectError(then === undefined ? SECOND_FACTOR : `${SECOND_FACTOR}?dopo=${then}`)
 }
 

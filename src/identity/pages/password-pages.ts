@@ -1,13 +1,12 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
-import { html } from '#src/lib/html.ts'
-import type { UserRow } from '../people/find-users.ts'
+import { html, type Html } from '#src/lib/html.ts'
 import { callRoute, refusalOf, type Refused } from './call-route.ts'
-import { alarm, field, form, link, NOTHING, show } from './page-elements.ts'
+import { alarm, field, form, link, NOTHING, notice, show } from './page-elements.ts'
 import { explain, settleRefusal } from './show-error.ts'
 import { formPage, page } from './page-route.ts'
-import { languageOf } from './page-texts.ts'
-import { ACCOUNT, backToAccount, PASSWORD, requireVisitor } from './page-visitor.ts'
+import { languageOf, type Texts } from './page-texts.ts'
+import { ACCOUNT, backToAccount, PASSWORD, requireVisitor, SIGN_OUT, type Visitor } from './page-visitor.ts'
 
 /** The sign-in is too old. The current password makes up for it. */
 const SIGN_IN_OLD = 'reauthentication_needed'
@@ -16,15 +15,16 @@ const OF_NEW = ['weak_password', 'same_password']
 /** Sets a password. The route decides whether the current one is required, and then the page asks for it. */
 const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
   app.get(PASSWORD, page('getPassword', 'La pagina per scegliere una password'), async (request, reply) => {
-    const { user } = await requireVisitor(request, [], 'password')
-    return showPassword(request, reply, user)
+    const visitor = await requireVisitor(request, ['password'], 'password')
+    return showPassword(request, reply, visitor)
   })
 
   app.post(PASSWORD, formPage(
     'postPassword', 'Salva una password', ['email', 'password', 'current']
   ), async (request, reply) => {
     const { password = '', current } = request.body
-    const { token, user } = await requireVisitor(request, [], 'password')
+    const visitor = await requireVisitor(request, ['password'], 'password')
+    const { token, user } = visitor
     try {
       // Without a language setting, mails use the language of this page from now on.
       const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
@@ -32,7 +32,7 @@ const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
       await callRoute(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
       return await backToAccount(reply, 'password')
     } catch (err) {
-      return showPassword(request, reply, user, refusalOf(err), current !== undefined)
+      return showPassword(request, reply, visitor, refusalOf(err), current !== undefined)
     }
   })
 }
@@ -41,11 +41,12 @@ export default passwordPages
 function showPassword (
   request: FastifyRequest,
   reply: FastifyReply,
-  { email, password_hash }: Pick<UserRow, 'email' | 'password_hash'>,
+  { user: { email, password_hash }, caller: { lacks } }: Visitor,
   refused?: Refused,
   hasCurrent = false
 ): FastifyReply {
   if (refused) settleRefusal(refused, request, reply)
+  const isPrinted = lacks === 'password'
   return show(request, reply, (texts) => {
     const isCurrentWanted = refused?.code === SIGN_IN_OLD && password_hash !== null
     const error = isCurrentWanted ? texts.needCurrent : refused && explain(refused, texts)
@@ -69,7 +70,8 @@ function showPassword (
     return {
       title: texts.setPassword,
       isFaulty: refused !== undefined,
-      content: html`${alarm(isOfCurrent || isOfNew ? undefined : error)}${form({
+      content: html`${isPrinted ? notice(texts.replacePrinted) : NOTHING}${
+        alarm(isOfCurrent || isOfNew ? undefined : error)}${form({
         action: PASSWORD,
         button: texts.savePassword,
         content: [
@@ -78,7 +80,12 @@ function showPassword (
           isOfCurrent || hasCurrent ? current : NOTHING,
           chosen
         ]
-      })}${link(ACCOUNT, texts.back)}`
+      })}${wayOut(isPrinted, texts)}`
     }
   })
+}
+
+/** The account opens only with another password, so the way out is to sign out. */
+function wayOut (isPrinted: boolean, texts: Texts): Html {
+  return isPrinted ? form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true }) : link(ACCOUNT, texts.back)
 }

@@ -17,8 +17,9 @@ const GROUPS = 6
 const GROUP = 4
 
 /**
- * Creates the first administrator of the embedded provider, once: that of `ADMIN_EMAIL`, or one with a random password,
- * which is returned for the server to print. A confirmed account with the address of `ADMIN_EMAIL` keeps its password.
+ * Creates the first administrator of the embedded provider, once: that of `ADMIN_EMAIL`, or one with a random password.
+ * That is returned for the server to print, and the person must replace it at the first sign-in. A confirmed account
+ * with the address of `ADMIN_EMAIL` keeps its password.
  * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
  */
 export async function firstAdministrator (
@@ -50,7 +51,9 @@ async function makeAdministrator (
     // The address was never verified: the person who signed up with it may be a stranger.
     if (present) await deleteUser(tx, present.id)
     const password_hash = await app.identity.passwords.hash(checkSettings(password, email))
-    const { id } = await createUser(tx, { email, password_hash, confirmed: true, app_metadata: { role: 'admin' } })
+    const { id } = await createUser(tx, {
+      email, password_hash, password_printed: !chosen, confirmed: true, app_metadata: { role: 'admin' }
+    })
     await app.audit.append(tx, {
       actor: 'sistema', action: 'utente_creato', object: `user:${id}`, details: { role: 'admin' }
     })

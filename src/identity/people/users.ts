@@ -20,6 +20,8 @@ export interface NewUser {
   password_hash?: string | null
   /** The browser that chose the password, while the address is not verified. */
   password_browser?: Buffer
+  /** The server prints the password. */
+  password_printed?: boolean
   /** The address is verified, or an administrator vouches for it. */
   confirmed: boolean
   invited?: boolean
@@ -41,7 +43,7 @@ export async function lockUserAndRights (tx: Transaction, id: string): Promise<U
 }
 
 export async function createUser (tx: Transaction, account: NewUser): Promise<User> {
-  const { id, email, password_hash = null, password_browser, confirmed, invited = false } = account
+  const { id, email, password_hash = null, password_browser, password_printed, confirmed, invited = false } = account
   const { app_metadata = {}, user_metadata = {} } = account
   const now = new Date()
   const row = await insertUser(tx, {
@@ -49,6 +51,7 @@ export async function createUser (tx: Transaction, account: NewUser): Promise<Us
     email: normalizeEmail(email),
     password_hash,
     password_browser,
+    password_printed,
     email_confirmed_at: confirmed ? now : null,
     invited_at: invited ? now : null,
     app_metadata: { provider: 'email', providers: ['email'], ...withDefaultRole(app_metadata) },
@@ -117,8 +120,10 @@ export async function deleteUser (tx: Transaction, id: string, soft = false): Pr
   }
 }
 
-function provenPassword ({ email_confirmed_at: confirmed, password_hash, password_browser = null }: UserChange) {
-  if (password_hash !== undefined) return { password_browser }
+function provenPassword ({
+  email_confirmed_at: confirmed, password_hash, password_browser = null, password_printed = false
+}: UserChange) {
+  if (password_hash !== undefined) return { password_browser, password_printed }
   if (confirmed === undefined || confirmed === null) return {}
   return {
     password_hash: sql`case when ${users.password_browser} is null then ${users.password_hash} end`,

@@ -3,7 +3,7 @@ import type { AuthErrorBody } from '#schemas/auth/errors.ts'
 import type { Refusal } from '#src/http/auth.ts'
 import { databaseProblem } from '#src/database/problems.ts'
 import { challenge } from '#src/http/errors.ts'
-import { AuthError, validationFailed, type AuthErrorCode } from '../errors.ts'
+import { AuthError, PRINTED_PASSWORD, validationFailed, type AuthErrorCode } from '../errors.ts'
 
 /** The first version of the protocol whose clients read the short form of an error. */
 const SHORT_SINCE = '2024-01-01'
@@ -31,6 +31,7 @@ const TRANSLATED: Readonly<Record<string, AuthError>> = {
   SECONDO_FATTORE_DA_REGISTRARE: new AuthError('insufficient_aal', {
     message: 'This account must enroll a second factor'
   }),
+  PASSWORD_DA_CAMBIARE: new AuthError('weak_password', { status: 403, ...PRINTED_PASSWORD }),
   SECONDO_FATTORE_RECENTE: new AuthError('insufficient_aal', {
     message: 'A second factor verified in the last 15 minutes is required'
   })

@@ -111,6 +111,7 @@ function presentSignup ({ email, user_metadata }: NewAccount, created: User | un
     id,
     email,
     password_hash: null,
+    password_printed: false,
     password_browser: null,
     email_confirmed_at: null,
     invited_at: null,

@@ -8,7 +8,7 @@ import { Ref } from '#schemas/common.ts'
 import type { Database, Transaction } from '#src/database/connect.ts'
 import { route } from '../provider-route.ts'
 import { accountFingerprint, normalizeEmail } from '../people/email.ts'
-import { AuthError, validationFailed } from '../errors.ts'
+import { AuthError, PRINTED_PASSWORD, validationFailed } from '../errors.ts'
 import { needsRehash } from '../sign-in/passwords.ts'
 import { acceptTokenHandover } from '../sign-in/token-handover.ts'
 import { sessionResponse } from '../sign-in/session-response.ts'
@@ -25,7 +25,7 @@ import { record, recordOf } from '../audit-record.ts'
 import { countPasswordAttempt, countProof } from './request-limits.ts'
 import { classifyRefresh, decodeRefreshToken } from '../tokens/refresh-token.ts'
 import { NonAutenticato, ServeUnaPersona } from '#src/lib/errors.ts'
-import { factorError } from '#src/http/auth.ts'
+import { stepError } from '#src/http/auth.ts'
 import type { OAuthClients } from '../oauth/clients.ts'
 import { OAuthError } from '../oauth/errors.ts'
 import type { Profile } from '../oauth/profile.ts'
@@ -72,7 +72,8 @@ async function byPassword (
     await record(db, request, 'accesso_fallito', object, { reason: signedIn.code })
     throw signedIn
   }
-  return await sessionResponse(signer, signedIn.user, signedIn.session)
+  const response = await sessionResponse(signer, signedIn.user, signedIn.session)
+  return signedIn.user.password_printed ? { ...response, weak_password: PRINTED_PASSWORD } : response
 }
 
 /**
@@ -90,7 +91,9 @@ async function signInWithPassword (
     if (present?.password_hash !== password_hash) return new AuthError('invalid_credentials')
     if (isBanned(present.banned_until)) return new AuthError('user_banned', { status: 400 })
     if (present.email_confirmed_at === null) return new AuthError('email_not_confirmed')
-    if (stronger !== undefined) await updateUser(tx, id, { password_hash: stronger })
+    if (stronger !== undefined) {
+      await updateUser(tx, id, { password_hash: stronger, password_printed: present.password_printed })
+    }
     const signedIn = await beginSession(tx, present, 'password', clientOf(request))
     await recordOf(tx, request, id, 'accesso', `session:${signedIn.session.id}`, { method: 'password' })
     return signedIn
@@ -261,7 +264,7 @@ async function requirePerson (request: FastifyRequest): Promise<Linking> {
     request.refusal = caller
     throw new NonAutenticato()
   }
-  if (caller.lacks !== undefined) throw factorError(caller.lacks)
+  if (caller.lacks !== undefined) throw stepError(caller.lacks)
   const { userId, sessionId } = caller
   if (userId === undefined || sessionId === undefined) throw new ServeUnaPersona()
   return { userId, sessionId }

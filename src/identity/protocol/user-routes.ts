@@ -7,6 +7,7 @@ import { EmptyBody, IdentityParams, LogoutQuery, RedirectQuery, UserUpdate } fro
 import { AuthUser } from '#schemas/auth/user.ts'
 import { Ref } from '#schemas/common.ts'
 import { sessions } from '#drizzle/tables/identity.ts'
+import { stepError } from '#src/http/auth.ts'
 import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { findUser, getUser, type User } from '../people/find-users.ts'
@@ -36,7 +37,7 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
     })
   }, async ({ principal }) => presentUser(await getUser(db, principal!.userId!)))
 
-  app.put('/user', route({ access: 'user' }, 'authUpdateUser', 'Cambia il proprio account', {
+  app.put('/user', route({ access: 'user', completes: 'password' }, 'authUpdateUser', 'Cambia il proprio account', {
     querystring: RedirectQuery, body: UserUpdate, response: { 200: Ref(AuthUser) }
   }), async (request, reply) =>
     presentUser(await changeOwnAccount(request, reply, request.body, request.query.redirect_to)))
@@ -78,7 +79,8 @@ async function changeOwnAccount (
 ): Promise<User> {
   const { server: app, principal } = request
   const { db, identity: { config, waitForListeners } } = app
-  const { sessionId } = principal!
+  const { sessionId, lacks } = principal!
+  if (lacks !== undefined && body.password === undefined) throw stepError(lacks)
   const user = await getUser(db, principal!.userId!)
   if (body.app_metadata !== undefined) throw new AuthError('not_admin')
   if (body.phone) throw new AuthError('phone_provider_disabled')

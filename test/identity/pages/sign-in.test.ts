@@ -89,6 +89,23 @@ t.test('the pages of a person who signs in', async (t) => {
     t.match(response, { statusCode: 303, headers: { location: '/auth/accedi' } })
   })
 
+  t.test('lead a person with the printed password to another one first', async (t) => {
+    const id = await person('prima@example.org')
+    await app.sql`update users set password_printed = true where id = ${id}`
+    const browser = await signedIn('prima@example.org')
+    t.equal(browser.page().path, '/auth/password')
+    t.match(browser.page().body, 'Questa password è stata mostrata all’avvio del server')
+    for (const url of ['/auth/', '/auth/accedi', '/auth/account', '/auth/account/fattori/nuovo']) {
+      t.equal((await browser.open(url)).page().path, '/auth/password', url)
+    }
+    await browser.submit('/auth/password', { password: PASSWORD })
+    t.equal(errorOf(browser.page().body, 'password'), 'Scegli una password diversa da quella attuale.')
+    await browser.submit('/auth/password', { password: 'una-frase-tutta-nuova' })
+    t.equal(browser.page().path, '/auth/account?esito=password')
+    t.match(browser.page().body, 'La password è salvata.')
+    t.equal((await browser.submit('/auth/esci')).page().path, '/auth/accedi?esito=uscita')
+  })
+
   t.test('end the earlier session of the browser when the person signs in again', async (t) => {
     const id = await person('doppia@example.org')
     const browser = await signedIn('doppia@example.org')

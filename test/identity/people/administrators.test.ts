@@ -59,16 +59,48 @@ t.test('the administrator of the settings can sign in and administer', async (t)
     { actor: 'sistema', action: 'utente_creato', object: `user:${user.id}`, details: { role: 'admin' }, ip: null })
 })
 
-t.test('without settings an administrator with a random password is created, and the password works', async (t) => {
+t.test('without settings an administrator with a random password is created', async (t) => {
   const { config } = await installation()
   const made = await firstAdministrator(app, config())
   t.match(made, { email: 'admin@locanda.local', password: /^([a-km-np-z2-9]{4}-){5}[a-km-np-z2-9]{4}$/ })
   t.same(await people(app), [{ email: 'admin@locanda.local', role: 'admin' }])
-  t.match(await enter(app, made!.email, made!.password), { status: 200, admin: true })
   t.match((await acts(app))[0], { actor: 'sistema', action: 'utente_creato', details: { role: 'admin' } })
 
   await installation()
   t.not((await firstAdministrator(app, config()))?.password, made!.password, 'another installation differs')
+})
+
+t.test('the printed password opens nothing but the choice of another one', async (t) => {
+  const { config } = await installation()
+  const { email = '', password = '' } = await firstAdministrator(app, config()) ?? {}
+  const signIn = async (password: string) =>
+    await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password } })
+  const session = (await signIn(password)).json()
+  t.match(session, { user: { email }, weak_password: { message: String, reasons: ['pwned'] } })
+  const ask = async (server: FastifyInstance, method: 'GET' | 'PUT', url: string, body?: object) => {
+    const response = await callAs(server, session.access_token, method, url, body)
+    return [response.statusCode, response.json().codice ?? response.json().error_code]
+  }
+  t.same(await ask(app, 'GET', '/api/users'), [403, 'PASSWORD_DA_CAMBIARE'])
+  t.same(await ask(other, 'GET', '/api/v1/paesi'), [403, 'PASSWORD_DA_CAMBIARE'])
+  t.same(await ask(app, 'GET', '/auth/v1/admin/users'), [403, 'weak_password'])
+  t.same(await ask(app, 'PUT', '/auth/v1/user', { data: { name: 'Ada' } }), [403, 'weak_password'])
+  t.same(await ask(app, 'PUT', '/auth/v1/user', { password }), [422, 'same_password'])
+  t.same(await ask(app, 'GET', '/auth/v1/user'), [200, undefined], 'the client can restore the session')
+
+  t.same(await ask(app, 'PUT', '/auth/v1/user', { password: PASSWORD }), [200, undefined])
+  for (const server of [app, other]) t.equal((await ask(server, 'GET', '/api/users'))[0], 200, 'at once')
+  t.equal((await signIn(password)).statusCode, 400)
+  t.notOk((await signIn(PASSWORD)).json().weak_password)
+  t.match(await enter(app, email, PASSWORD), { status: 200, admin: true })
+})
+
+t.test('a printed password that an administrator replaces opens the account', async (t) => {
+  const { config } = await installation()
+  const { email = '' } = await firstAdministrator(app, config()) ?? {}
+  const url = `/auth/v1/admin/users/${await idOf(app, email)}`
+  t.equal((await callAs(app, await token({ service: true }), 'PUT', url, { password: PASSWORD })).statusCode, 200)
+  t.match(await enter(app, email, PASSWORD), { status: 200, admin: true })
 })
 
 t.test('the administrator is created once, even when the settings change later', async (t) => {
@@ -164,7 +196,7 @@ t.test('one of several servers that start together creates the administrator, an
   const printed = made.filter((account) => account !== undefined)
   t.equal(printed.length, 1)
   t.same(await people(app), [{ email: 'admin@locanda.local', role: 'admin' }])
-  t.match(await enter(other, printed[0]!.email, printed[0]!.password), { status: 200, admin: true })
+  t.match(await enter(other, printed[0]!.email, printed[0]!.password), { status: 200, user: { email: String } })
   t.equal((await acts(app)).filter(({ action }) => action === 'utente_creato').length, 1)
 })
 

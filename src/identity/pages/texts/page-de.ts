@@ -63,6 +63,7 @@ export const de: Texts = {
   enterCode: 'Code der Nachricht eingeben',
   setPassword: 'Passwort wählen',
   savePassword: 'Passwort speichern',
+  replacePrinted: 'Dieses Passwort wurde beim Start des Servers angezeigt: Wählen Sie ein anderes, um fortzufahren.',
 
   signedInAs: 'Sie sind angemeldet als {n}.',
   openApp: 'Anwendung öffnen',

@@ -62,6 +62,7 @@ export const en: Texts = {
   enterCode: 'Enter the code of the message',
   setPassword: 'Choose a password',
   savePassword: 'Save the password',
+  replacePrinted: 'This password was shown when the server started: choose another one to continue.',
 
   signedInAs: 'You are signed in as {n}.',
   openApp: 'Open the application',

@@ -62,6 +62,7 @@ export const fr: Texts = {
   enterCode: 'Saisir le code du message',
   setPassword: 'Choisir un mot de passe',
   savePassword: 'Enregistrer le mot de passe',
+  replacePrinted: 'Ce mot de passe a été affiché au démarrage du serveur : choisissez-en un autre pour continuer.',
 
   signedInAs: 'Vous êtes connecté en tant que {n}.',
   openApp: 'Ouvrir l’application',

@@ -65,6 +65,7 @@ export const it = {
   enterCode: 'Scrivi il codice del messaggio',
   setPassword: 'Scegli una password',
   savePassword: 'Salva la password',
+  replacePrinted: 'Questa password è stata mostrata all’avvio del server: scegline un’altra per continuare.',
 
   // The account.
   signedInAs: 'Hai fatto l’accesso come {n}.',
