@@ -33,7 +33,9 @@ t.test('the first page', async (t) => {
     t.equal(statusCode, 200)
     t.equal(headers['content-type'], 'text/html; charset=utf-8')
     t.equal(headers['cache-control'], 'no-store')
-    t.match(headers, { 'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer' })
+    t.match(headers, {
+      'x-content-type-options': 'nosniff', 'referrer-policy': 'no-referrer', 'cross-origin-opener-policy': 'same-origin'
+    })
     const style = /<style>(.*?)<\/style>/s.exec(body)?.[1] ?? ''
     t.equal(
       headers['content-security-policy'],

@@ -24,7 +24,8 @@ const counting = extraRoutes(({ identity }) => {
 })
 /** `open` allows sign-up, `closed` does not. */
 const github = await startGitHub(t)
-const open = await setting(t, SIGNUP, { providers: [github.settings] })
+const APP = 'com.example.locanda://auth/arrivo'
+const open = await setting(t, { ...SIGNUP, REDIRECT_URLS: APP }, { providers: [github.settings] })
 const closed = await setting(t, {}, { prepare: counting })
 
 t.test('a malformed authorization request is refused at once', async (t) => {
@@ -307,6 +308,33 @@ t.test('without PKCE the official client takes its session from the fragment', a
   t.equal((await inBrowser.auth.getSession()).data.session?.user.email, 'anna@example.org')
   t.equal((await inBrowser.auth.getUser()).error, null)
   t.strictSame((await done()).map(({ action }) => action), ['utente_creato', 'accesso'])
+})
+
+t.test('an app of its own scheme must use PKCE, and its URL never contains a token', async (t) => {
+  const { base, client, browser, provider, token } = open
+  await anew(open)
+  provider.person = ANNA
+  const headers = { authorization: `Bearer ${await token()}` }
+  for (const path of ['/authorize', '/user/identities/authorize']) {
+    const query = new URLSearchParams({ provider: 'google', redirect_to: APP })
+    const response = await fetch(`${base}/auth/v1${path}?${query}`, { redirect: 'manual', headers })
+    t.equal(response.status, 400, path)
+    t.match(await response.json(), { error_code: 'validation_failed', msg: /^PKCE flow is required/ })
+  }
+  const supabase = client('pkce')
+  const { data } = await supabase.auth.signInWithOAuth({
+    provider: 'google', options: { redirectTo: APP, skipBrowserRedirect: true }
+  })
+  const { url } = await browser().go(data.url!)
+  t.match(url.href, /^com\.example\.locanda:\/\/auth\/arrivo\?code=[^&#]+$/)
+  t.equal((await supabase.auth.exchangeCodeForSession(url.searchParams.get('code')!)).error, null)
+
+  provider.person = { ...ANNA, email: 'altra@example.org', sub: 'altra-1', email_verified: false }
+  const refused = await browser().go((await client('pkce').auth.signInWithOAuth({
+    provider: 'google', options: { redirectTo: APP, skipBrowserRedirect: true }
+  })).data.url!)
+  t.match(refused.url.href, /^com\.example\.locanda:\/\/auth\/arrivo\?error=/)
+  t.notMatch(refused.url.href, /token|[?&#]code=/)
 })
 
 t.test('the official client links a provider to an account, lists the identities, and unlinks one', async (t) => {

@@ -340,6 +340,7 @@ t.test('the pages for users', async (t) => {
         'content-type': 'text/html; charset=utf-8',
         'cache-control': 'no-store',
         'referrer-policy': 'no-referrer',
+        'cross-origin-opener-policy': 'same-origin',
         'x-frame-options': 'DENY',
         'x-content-type-options': 'nosniff',
         'content-security-policy': `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';` +
