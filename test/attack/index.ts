@@ -5,17 +5,22 @@ import { runFuzz } from '#test/fuzz/run.ts'
 import { fuzzServer } from '#test/fuzz/server.ts'
 import { runRawCorpus } from '#test/http/raw-sockets.ts'
 import type { Scenario } from './scenario.ts'
+import { firstPassword, handles, links, roles, schemes, scopes } from './scenarios/access.ts'
 import { bodies } from './scenarios/bodies.ts'
+import { disk } from './scenarios/disk.ts'
 import { guesses } from './scenarios/guesses.ts'
 import { head } from './scenarios/head.ts'
 import { images } from './scenarios/images.ts'
 import { lists } from './scenarios/lists.ts'
+import { restored } from './scenarios/restored.ts'
 import { scans } from './scenarios/scans.ts'
 import { search } from './scenarios/search.ts'
 import { signUps } from './scenarios/sign-ups.ts'
+import { shares, slowBodies, slowLinks } from './scenarios/slow.ts'
 import { sockets } from './scenarios/sockets.ts'
 import { turns } from './scenarios/turns.ts'
 import { users } from './scenarios/users.ts'
+import { waiting } from './scenarios/waiting.ts'
 
 /*
  * `npm run test:attack -- --only lists --cases 20000 --seed 1` attacks a full-size server process from outside and
@@ -59,7 +64,31 @@ const fuzz: Scenario = {
 }
 
 const scenarios = {
-  sockets, lists, head, search, 'sign-ups': signUps, guesses, bodies, images, scans, turns, users, bytes, fuzz
+  sockets,
+  lists,
+  head,
+  search,
+  'sign-ups': signUps,
+  guesses,
+  bodies,
+  images,
+  scans,
+  turns,
+  users,
+  'slow-bodies': slowBodies,
+  'slow-links': slowLinks,
+  shares,
+  waiting,
+  disk,
+  restored,
+  roles,
+  scopes,
+  'first-password': firstPassword,
+  links,
+  schemes,
+  handles,
+  bytes,
+  fuzz
 }
 
 for (const [key, { name, run }] of Object.entries(scenarios)) {

@@ -14,6 +14,8 @@ import { startServer, type ServerProcess } from '#test/running-server.ts'
 
 /** The attacked server, and the measurements that judge the attack. */
 export interface Target extends ServerProcess {
+  /** The environment of the server. */
+  env: Record<string, string>
   port: number
   sql: postgres.Sql
   /** The service key: a machine with administrator rights. */
@@ -51,6 +53,7 @@ export async function startTarget (environ: Record<string, string> = {}, files?:
     Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1])
   return {
     ...server,
+    env,
     port: Number(new URL(server.address).port),
     sql,
     serviceKey: serviceKey(config, createKeys(config.MASTER_KEY)),
@@ -72,4 +75,16 @@ export async function fillBookings (sql: postgres.Sql, count: number): Promise<v
     select 'Anna Bianchi ' || md5(n::text), 'IT', 'anna' || n || '@example.org', 380, day, day + 3, 2, 'IDF' || n
     from generate_series(1, ${count}::int) n, lateral (select date '2020-01-01' + n / 50 as day) d`
   await sql`vacuum analyze prenotazioni`
+}
+
+/** Runs an attack on a server of its own. */
+export async function onTarget<T> (
+  environ: Record<string, string>, attack: (target: Target) => Promise<T>
+): Promise<T> {
+  const target = await startTarget(environ)
+  try {
+    return await attack(target)
+  } finally {
+    await target.stop()
+  }
 }

@@ -15,7 +15,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
   { folders: ['src'], lines: 56_365, files: 615 },
-  { folders: ['test'], lines: 64_681, files: 406 }
+  { folders: ['test'], lines: 65_220, files: 412 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

@@ -127,6 +127,7 @@ t.test('a person who must have a second factor and has none can only enrol one',
   const headers = await headersOf(client)
   t.same(await asked(app, headers, '/api/v1/paesi'), [403, 'SECONDO_FATTORE_DA_REGISTRARE'])
   t.same(await asked(app, headers, '/auth/v1/admin/users'), [403, 'insufficient_aal'])
+  t.same(await asked(app, headers, '/storage/v1/bucket'), [403, undefined])
   t.match((await client.auth.updateUser({ data: { name: 'Anna' } })).error, { code: 'insufficient_aal' })
   const phone = await enrolApp(client)
   const proven = await headersOf(client)

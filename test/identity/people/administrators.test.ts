@@ -84,6 +84,7 @@ t.test('the printed password opens nothing but the choice of another one', async
   t.same(await ask(app, 'GET', '/api/users'), [403, 'PASSWORD_DA_CAMBIARE'])
   t.same(await ask(other, 'GET', '/api/v1/paesi'), [403, 'PASSWORD_DA_CAMBIARE'])
   t.same(await ask(app, 'GET', '/auth/v1/admin/users'), [403, 'weak_password'])
+  t.same(await ask(app, 'GET', '/storage/v1/bucket'), [403, undefined])
   t.same(await ask(app, 'PUT', '/auth/v1/user', { data: { name: 'Ada' } }), [403, 'weak_password'])
   t.same(await ask(app, 'PUT', '/auth/v1/user', { password }), [422, 'same_password'])
   t.same(await ask(app, 'GET', '/auth/v1/user'), [200, undefined], 'the client can restore the session')
