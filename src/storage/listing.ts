@@ -76,10 +76,11 @@ export async function listFolder (db: Executor, view: View, body: ListBody): Pro
 
 /** Lists names with a prefix, in pages. With a delimiter, names further down are folded into folders. */
 export async function listPrefix (db: Executor, view: View, body: ListV2Body): Promise<ListV2Response> {
-  const { prefix = '', cursor, with_delimiter: isFolded = false, sortBy = {} } = body
+  const { prefix = '', cursor = '', with_delimiter: isFolded = false, sortBy = {} } = body
   const limit = Math.min(body.limit ?? LIST_MAX, LIST_MAX)
   const { column = 'name', order = 'asc' } = sortBy
-  const after = cursor === undefined ? undefined : readCursor(cursor, { column, order })
+  // A client in a loop sends the empty cursor for the first page.
+  const after = cursor === '' ? undefined : readCursor(cursor, { column, order })
   if (!couldBegin(prefix)) return { hasNext: false, folders: [], objects: [] }
   const { below, rest } = within(view, prefix)
   const sort = column === 'name' ? sql`null::timestamptz` : DATES[column]

@@ -173,19 +173,19 @@ t.test('the official client', async (t) => {
     const orders = [undefined, { column: 'name', order: 'desc' } as const, byAge]
     for (const sortBy of orders) {
       const seen: string[] = []
-      let cursor: string | undefined
+      let cursor = ''
       do {
         const { data, error } = await files.listV2({
           prefix: 'elenco/',
           with_delimiter: true,
           limit: 2,
-          ...(cursor ? { cursor } : {}),
+          cursor,
           ...(sortBy ? { sortBy } : {})
         })
         if (error) throw error
         seen.push(...[...data.folders, ...data.objects].map(({ name }) => name))
-        cursor = data.hasNext ? data.nextCursor : undefined
-      } while (cursor)
+        cursor = data.hasNext ? data.nextCursor! : ''
+      } while (cursor !== '')
       t.same(seen.sort(), ['Zeta.txt', 'a.txt', 'a_b.txt', 'b.txt', 'sotto/'].map((name) => `elenco/${name}`).sort())
     }
     t.equal((await files.listV2({ prefix: 'elenco/' })).data?.objects.length, 6)
