@@ -25,6 +25,12 @@ const title = Text(200, {
   description: 'Il titolo del report, che dà anche il nome al file', examples: ['Report finanziario 2026']
 })
 
+const valuta = Upper(Type.String({
+  pattern: '^[A-Za-z]{3}$',
+  description: 'La valuta degli importi che non ne dicono una; se manca, EUR',
+  examples: ['EUR']
+}))
+
 const rowExample = {
   listingId: 'L1',
   listingTitle: 'Trilocale al lago',
@@ -68,7 +74,8 @@ export const ReportRequest = Closed(
     }),
     templateId: Type.Optional(reportTemplateId),
     user_id: Type.Optional(userId),
-    titolo: Type.Optional(title)
+    titolo: Type.Optional(title),
+    valuta: Type.Optional(valuta)
   },
   { examples: [{ rows: [rowExample] }] }
 )
@@ -83,8 +90,9 @@ export const ReportForm = Closed({
   templateId: Type.Optional(reportTemplateId),
   user_id: Type.Optional(userId),
   titolo: Type.Optional(title),
+  valuta: Type.Optional(valuta),
   decimali: Type.Optional(OneOf(['punto', 'virgola'] as const, {
-    description: 'Come il file scrive i numeri: 1234.50 (punto) o 1.234,50 (virgola). Senza, 1.234 e 1,5 sono rifiutati'
+    description: 'Come il file scrive i numeri: 1234.50 (punto) o 1.234,50 (virgola). Senza, lo dicono i suoi valori'
   }))
 }, {
   description: 'Un modulo con questi campi e nessun altro: `curl -F file=@incassi.csv -F decimali=virgola …`'

@@ -21,6 +21,13 @@ export function isEscapedUtf8 (text: string): boolean {
   return (text.match(ESCAPED_BYTES) ?? []).every((run) => isUtf8(Buffer.from(run.replaceAll('%', ''), 'hex')))
 }
 
+/** The encoding of a text in UTF-16 with ASCII letters, by its byte order mark or its first letter. */
+export function utf16Of ([first, second]: Uint8Array): 'utf-16le' | 'utf-16be' | undefined {
+  if (first === undefined || second === undefined) return undefined
+  if ((first === 0xFF && second === 0xFE) || (first !== 0 && second === 0)) return 'utf-16le'
+  return (first === 0xFE && second === 0xFF) || (first === 0 && second !== 0) ? 'utf-16be' : undefined
+}
+
 /** Whether bytes are a text in UTF-8, or one in Windows-1252 without pieces of UTF-8. */
 export function isUtf8OrWestern (bytes: Buffer): boolean {
   if (isUtf8(bytes)) return true

@@ -72,7 +72,8 @@ export function valueAt (data: Value, path: string): Value | undefined {
   return value
 }
 
-function ownValue (value: Value | undefined, name: string): Value | undefined {
+/** The value of an object's own property. */
+export function ownValue (value: Value | undefined, name: string): Value | undefined {
   if (typeof value !== 'object' || value === null || !Object.hasOwn(value, name)) return undefined
   return (value as Record<string, Value>)[name]
 }

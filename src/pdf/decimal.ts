@@ -16,6 +16,28 @@ export function readDecimal (value: unknown): Decimal | undefined {
   return { units: BigInt(`${whole}${decimals}`) * (sign === '-' ? -1n : 1n), scale: decimals.length }
 }
 
+/** An amount that may name its currency: `1234.50 USD`. Undefined for anything else. */
+export function readMoney (value: unknown, usual: string): { amount: Decimal, currency: string } | undefined {
+  const [text, currency = usual] = typeof value === 'string' ? value.trim().split(/ (?=[A-Z]{3}$)/) : [value]
+  const amount = readDecimal(text)
+  return amount && { amount, currency: String(currency) }
+}
+
+/** Writes an amount for `readMoney`. */
+export function writeMoney (amount: Decimal, currency: string): string {
+  return `${writeDecimal(amount)} ${currency}`
+}
+
+/** Adds amounts, those of each currency by themselves. Other values are left out. */
+export function sumByCurrency (values: readonly unknown[], usual: string): Map<string, Decimal> {
+  const sums = new Map<string, Decimal>()
+  for (const value of values) {
+    const money = readMoney(value, usual)
+    if (money) sums.set(money.currency, addDecimals(sums.get(money.currency) ?? ZERO, money.amount))
+  }
+  return sums
+}
+
 export const ZERO: Decimal = { units: 0n, scale: 0 }
 
 export function addDecimals (a: Decimal, b: Decimal): Decimal {

@@ -1,6 +1,5 @@
 import type { Problem } from './errors.ts'
 import type { Asset } from './layout/build.ts'
-import type { CsvFile } from './tables/csv-file.ts'
 import type { LetterRequest } from './templates/letter-data.ts'
 import type { ReportRequest } from './templates/report-data.ts'
 
@@ -11,14 +10,14 @@ import type { ReportRequest } from './templates/report-data.ts'
 type TemplateData = { data: Record<string, unknown> } | { body: string }
 
 /** The rows of a report: objects, a JSON body with a `rows` field, or a CSV file. */
-export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: CsvFile }
+export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: Uint8Array }
 
 /** The source of a PDF: a user's template, or one of our built-in ones. */
 export type PdfSource =
   | { kind: 'template', source: string, language?: string | undefined } & TemplateData
   | { kind: 'letter', request: LetterRequest }
   /** With `source`, a user's report template replaces the built-in one. */
-  | { kind: 'report', request: Omit<ReportRequest, 'rows'> & ReportRows, source?: string | undefined }
+  | { kind: 'report', request: Omit<ReportRequest, 'rows' | 'lines'> & ReportRows, source?: string | undefined }
 
 export type PdfJob = PdfSource & {
   /** The creation date in the PDF, in milliseconds since 1970. */

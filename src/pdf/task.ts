@@ -1,6 +1,7 @@
 import { TemplateError } from './errors.ts'
 import { isOfProduct, type PdfFault, type PdfJob, type ReportRows } from './pdf-jobs.ts'
 import { renderHtml, renderPdf, type Rendered, type RenderedHtml, type RenderOptions } from './render.ts'
+import type { Warning } from './layout/build.ts'
 import { readCsv } from './tables/csv-file.ts'
 import { LETTER_TEMPLATE, readBuiltIn, REPORT_TEMPLATE } from './templates/built-in.ts'
 import { letterData } from './templates/letter-data.ts'
@@ -19,12 +20,13 @@ export function makeHtml (job: PdfJob): Promise<OrFault<RenderedHtml>> {
   return orFault(job, renderHtml)
 }
 
-async function orFault<T extends object> (
+async function orFault<T extends { warnings: Warning[] }> (
   job: PdfJob, render: (source: string, data: unknown, options: RenderOptions) => T | Promise<T>
 ): Promise<OrFault<T>> {
   try {
-    const { source, data, language } = await inputOf(job)
-    return { fault: null, ...await render(source, data, { date: new Date(job.date), language, assets: job.assets }) }
+    const { source, data, language, warnings = [] } = await inputOf(job)
+    const rendered = await render(source, data, { date: new Date(job.date), language, assets: job.assets })
+    return { fault: null, ...rendered, warnings: [...warnings, ...rendered.warnings] }
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place, words } = err
@@ -35,7 +37,7 @@ async function orFault<T extends object> (
   }
 }
 
-interface Input { source: string, data: unknown, language?: string | undefined }
+interface Input { source: string, data: unknown, language?: string | undefined, warnings?: Warning[] }
 
 async function inputOf (job: PdfJob): Promise<Input> {
   switch (job.kind) {
@@ -46,17 +48,18 @@ async function inputOf (job: PdfJob): Promise<Input> {
       return { source: await readBuiltIn(LETTER_TEMPLATE), ...letterData(request) }
     }
     case 'report': {
-      const rows = rowsOf(job.request)
+      const table = tableOf(job.request)
       const source = job.source ?? await readBuiltIn(REPORT_TEMPLATE)
-      return { source, data: { rows, ...reportData({ ...job.request, rows }) }, language: 'it' }
+      const { data, warnings } = reportData({ ...job.request, ...table })
+      return { source, data: { rows: table.rows, ...data }, language: 'it', warnings }
     }
   }
 }
 
-function rowsOf (request: ReportRows): ReportRequest['rows'] {
-  if ('rows' in request) return request.rows
+function tableOf (request: ReportRows): Pick<ReportRequest, 'rows' | 'lines'> {
+  if ('rows' in request) return request
   if ('csv' in request) return readCsv(request.csv)
-  return fieldOf(request.body, 'rows') as ReportRequest['rows']
+  return { rows: fieldOf(request.body, 'rows') as ReportRequest['rows'] }
 }
 
 /** Parses the body again; the main thread has validated it. */

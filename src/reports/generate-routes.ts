@@ -12,7 +12,7 @@ import type { RequestFields } from '#src/http/validation-errors.ts'
 import { fileForm } from '#src/http/file-form.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { CampiNonValidi, CorpoNonUtf8 } from '#src/lib/errors.ts'
-import { isUtf8OrWestern } from '#src/lib/utf8.ts'
+import { isUtf8OrWestern, utf16Of } from '#src/lib/utf8.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { REPORT_TEMPLATE, warn, type GeneratedPdf, type PdfJob, type ReportRows } from '#src/pdf/index.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
@@ -56,7 +56,8 @@ const reportRoute = {
     'generateReport', 'Crea il report finanziario di righe di qualsiasi forma', {
       errorCodes: ['MODELLO_NON_TROVATO', ...PDF_ERRORS],
       description:
-        'Al massimo 20000 righe. Gli importi sono testi con il punto («1234.50»), sommati al centesimo. Il PDF si ' +
+        'Al massimo 20000 righe. Gli importi sono testi («1234.50», «1.234,50 €»), sommati al centesimo per ogni ' +
+        'valuta. Il PDF si ' +
         'conserva per user_id o per la persona che chiama; con Accept: application/json in ogni caso.',
       body: ReportRequest,
       response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
@@ -69,8 +70,8 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   app.post('/api/generate-pdf', pdfRoute, onGeneratePdf)
 
   app.post('/api/generate-template', reportRoute, (request, reply) => {
-    const { templateId, user_id, titolo } = request.body
-    const wishes: ReportWishes = { templateId, user_id, titolo, rows: { body: request.bodyText } }
+    const { templateId, user_id, titolo, valuta } = request.body
+    const wishes: ReportWishes = { templateId, user_id, titolo, valuta, rows: { body: request.bodyText } }
     return respondWithReport(app, { config, clock }, request, reply, wishes)
   })
 
@@ -116,8 +117,10 @@ const csvRoute = {
       errorCodes: ['CSV_NON_VALIDO', 'CONTENUTO_TROPPO_GRANDE', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
       description:
         'La prima riga dà i nomi delle colonne; il separatore (virgola, punto e virgola, tabulazione, barra) si ' +
-        'riconosce da quella, o da «sep=;» in una riga prima. UTF-8 o Windows-1252. Numeri come 1.234,50 o 1.234 ' +
-        'vogliono «decimali». Per il resto come /api/generate-template.',
+        'riconosce da quella, o da «sep=;» in una riga prima. UTF-8, UTF-16 o Windows-1252. I valori di tutta una ' +
+        'colonna dicono come vi sono scritti i numeri; se non lo dicono, come 1.234 da solo, vogliono «decimali». ' +
+        'Una colonna che non si può sommare sta negli avvisi, in X-PDF-Warnings. Per il resto come ' +
+        '/api/generate-template.',
       consumes: ['multipart/form-data'],
       body: ReportForm,
       response: { 200: PdfBytesOrMade, 400: Ref(TemplateFault) }
@@ -131,10 +134,10 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
   await app.register(multipart, { limits: form.limits })
 
   app.post('/api/v1/report/csv', csvRoute, (request, reply) => {
-    const { file, decimali, templateId, user_id, titolo } = request.body
-    if (!isUtf8OrWestern(file)) throw new CorpoNonUtf8('file')
+    const { file, decimali, valuta, templateId, user_id, titolo } = request.body
+    if (utf16Of(file) === undefined && !isUtf8OrWestern(file)) throw new CorpoNonUtf8('file')
     return respondWithReport(app, { config, clock }, request, reply, {
-      rows: { csv: { bytes: file, decimali } }, templateId, user_id, titolo
+      rows: { csv: file }, decimali, valuta, templateId, user_id, titolo
     })
   })
 }
@@ -150,7 +153,7 @@ function nameOf (wanted: string | undefined, usual: string): string {
   return /\.pdf$/i.test(name) ? name : `${name}.pdf`
 }
 
-interface ReportWishes {
+interface ReportWishes extends Pick<ReportForm, 'decimali' | 'valuta'> {
   rows: ReportRows
   templateId: string | undefined
   user_id: string | undefined
@@ -180,11 +183,12 @@ async function respondWithReport (
 }
 
 async function reportJob (
-  { db }: App, clock: Clock, { rows, templateId = REPORT_TEMPLATE, titolo }: ReportWishes
+  { db }: App, clock: Clock, { rows, templateId = REPORT_TEMPLATE, titolo, decimali, valuta }: ReportWishes
 ): Promise<PdfJob> {
   const source = templateId === REPORT_TEMPLATE ? undefined : (await findTemplate(db, templateId)).template
   const data = clock.today()
-  return { kind: 'report', request: { ...rows, titolo, data }, source, date: Date.parse(`${data}T00:00:00Z`) }
+  const request = { ...rows, titolo, data, decimali, valuta }
+  return { kind: 'report', request, source, date: Date.parse(`${data}T00:00:00Z`) }
 }
 
 async function respondToRepeatedReport (

@@ -4,7 +4,7 @@ import { addDecimals, readDecimal, writeDecimal, ZERO } from '#src/pdf/decimal.t
 import { type Problem, PROBLEMS } from '#src/pdf/errors.ts'
 import { ticks } from '#src/pdf/layout/charts.ts'
 import { renderPdf } from '#src/pdf/render.ts'
-import { type CsvFile, readCsv } from '#src/pdf/tables/csv-file.ts'
+import { readCsv } from '#src/pdf/tables/csv-file.ts'
 import { wordBreaker } from '#src/pdf/text/words.ts'
 import { wifiText } from '#src/pdf/layout/qr.ts'
 import { DATA, REFUSED } from './hostile-templates.ts'
@@ -98,9 +98,9 @@ for (const count of [300, 301, 2000]) {
 }
 
 t.test('a long table splits its page and keeps the content before and after in order', async (t) => {
-  const { texts } = await render(pageWith(`<h1>Prima</h1>${TABLE}<p>Dopo</p>`), { righe: rows(301) })
-  t.match(texts[0], /^Prima$/)
-  t.match(texts[1], /ospite 0/)
+  const { texts } = await render(pageWith(`<p>Inizio</p><h1>Prima</h1>${TABLE}<p>Dopo</p>`), { righe: rows(301) })
+  t.match(texts[0], /^Inizio$/)
+  t.match(texts[1], /^Prima Nome .*ospite 0/, 'the heading is on the first page of its table')
   t.match(texts.at(-1), /^Dopo$/)
   await t.rejects(render(pageWith(`<div>${TABLE}</div>`), { righe: rows(301) }), { code: 'ELEMENTO_FUORI_POSTO' })
 })
@@ -246,8 +246,7 @@ t.test('a template cannot access prototype properties or functions', async (t) =
   await t.rejects(renderPdf(template, { f: () => 'no' }, { date: DATE }), { code: 'DATI_NON_VALIDI' })
 })
 
-const read = (text: string | Buffer, decimali: CsvFile['decimali'] | 'unsaid' = 'punto') =>
-  readCsv({ bytes: Buffer.from(text as string), decimali: decimali === 'unsaid' ? undefined : decimali })
+const read = (text: string | Buffer) => readCsv(Buffer.from(text as string)).rows
 
 t.test('every decimal number survives a write and read round trip', (t) => {
   fc.assert(fc.property(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), fc.nat(10), (units, scale) => {
@@ -310,6 +309,7 @@ t.test('word breaking loses no letter', (t) => {
   }
   t.same(wordBreaker('it')('benvenuti'), ['ben', 've', 'nu', 'ti'])
   t.same(wordBreaker('it')('AB12CD34EF56GH78IJ90KL12MN34'), ['AB12CD34', '', 'EF56GH78', '', 'IJ90KL12', '', 'MN34'])
+  t.same(wordBreaker('it')('HMABCDEFGHK'), ['HMABCDEFGHK'], 'a code is not hyphenated')
   t.ok(wordBreaker('it')('東京都港区').length > 1)
   t.end()
 })
@@ -323,25 +323,6 @@ t.test('the CSV delimiter is the most frequent one in the header outside of quot
   t.same(read('solo\nuno\ndue'), [{ solo: 'uno' }, { solo: 'due' }])
 })
 
-t.test('Italian numbers are converted only when the caller asks for it', async (t) => {
-  const text = 'n;x\n1.234,56;IT\n1.234;\n-0,5;1.2.3\n12,50;1.234.567,8'
-  t.same(read(text, 'virgola').map(({ n, x }) => [n, x]), [
-    ['1234.56', 'IT'], ['1234', ''], ['-0.5', '1.2.3'], ['12.50', '1234567.8']
-  ])
-  t.same(read(text)[0], { n: '1.234,56', x: 'IT' })
-})
-
-t.test('an ambiguous Italian number is refused when the caller names no decimal separator', async (t) => {
-  for (const number of ['1.200', '-1.234.567', '1.234,56', '0,5', '1200,50']) {
-    t.throws(() => read(`n;x\n1;2\n${number};3`, 'unsaid'), {
-      code: 'CSV_NON_VALIDO', place: { riga: 3 }, message: /decimali=virgola/
-    }, number)
-  }
-  for (const number of ['1200', '1200.5', '1234.567', '0.12', '0.125', '1.2345', '1.2.3', 'IT,1', '']) {
-    t.same(read(`n;x\n"${number}";3`, 'unsaid'), [{ n: number, x: '3' }], number)
-  }
-})
-
 t.test('the sep= line of Excel is no row, and counts in line numbers', async (t) => {
   t.same(read('sep=;\na,b;c\n1;2'), [{ 'a,b': '1', c: '2' }])
   t.same(read('\uFEFFSEP=,\r\na,b\r\n1,2\r\n'), [{ a: '1', b: '2' }])
@@ -353,22 +334,35 @@ t.test('reads CSV files in Windows-1252', async (t) => {
   t.same(read(Buffer.from('citt\xE0;\x80\nForl\xEC;1', 'latin1')), [{ città: 'Forlì', '€': '1' }])
 })
 
-const REFUSED_FILES: [fault: string, text: string, riga: number | undefined, words: RegExp][] = [
+t.test('reads CSV files in UTF-16, with and without a byte order mark', async (t) => {
+  for (const mark of ['\uFEFF', '']) {
+    const little = Buffer.from(`${mark}città\t€\r\nForlì\t1\r\n`, 'utf16le')
+    t.same(read(little), [{ città: 'Forlì', '€': '1' }])
+    t.same(read(Buffer.from(little).swap16()), [{ città: 'Forlì', '€': '1' }])
+  }
+})
+
+t.test('a column without a name and without values is left out', async (t) => {
+  t.same(read('a;b;\n1;2;\n3;4;'), [{ a: '1', b: '2' }, { a: '3', b: '4' }])
+})
+
+const REFUSED_FILES: [fault: string, text: string, place: string | undefined, words: RegExp][] = [
   ['no line at all', '\n\n', undefined, /non ha righe/],
-  ['a column without a name', 'a,,b\n1,2,3', 1, /colonna 2 non ha nome/],
-  ['two columns of the same name', 'a,b, a\n1,2,3', 1, /«a» è ripetuta/],
-  ['a row with too few fields', 'a,b\n1,2\n3', 3, /tanti campi/],
-  ['a row with too many fields', 'a,b\n1,2\n3,4\n5,6,7', 4, /tanti campi/],
-  ['a quotation that does not end', 'a,b\n1,"x', 2, /virgolette/],
-  ['a quotation in the middle of a field', 'a,b\n1,x"y"', 2, /virgolette/],
+  ['a column without a name', 'a,,b\n1,2,3', '1:2', /colonna non ha nome/],
+  ['two columns of the same name', 'a,b, a\n1,2,3', '1:3', /«a» è ripetuta/],
+  ['a row with too few fields', 'a,b\n1,2\n3', '3:2', /tanti campi/],
+  ['a row with too many fields', 'a,b\n1,2\n3,4\n5,6,7', '4:4', /tanti campi/],
+  ['a quotation that does not end', 'a,b\n1,"x', '2:2', /virgolette/],
+  ['a quotation in the middle of a field', 'a,b\n1,x"y"', '2:2', /virgolette/],
   ['bytes that are no text', 'a,b\n1,\0', undefined, /non è un testo/]
 ]
-for (const [kind, text, riga, words] of REFUSED_FILES) {
-  t.test(`rejects a CSV file with the line at fault: ${kind}`, async (t) => {
+for (const [kind, text, wanted, words] of REFUSED_FILES) {
+  t.test(`rejects a CSV file with line and column at fault: ${kind}`, async (t) => {
     let fault: unknown
     try { read(text) } catch (err) { fault = err }
     t.match(fault, { code: 'CSV_NON_VALIDO', message: words })
-    t.equal((fault as { place?: { riga: number } }).place?.riga, riga)
+    const { place } = fault as { place?: { riga: number, colonna: number } }
+    t.equal(place && `${place.riga}:${place.colonna}`, wanted)
   })
 }
 

@@ -1,5 +1,5 @@
 import { isDay } from '#src/lib/time.ts'
-import { readDecimal, isZero, writeDecimal } from '../decimal.ts'
+import { isZero, readMoney, writeDecimal } from '../decimal.ts'
 
 /** Languages with formats, hyphenation and fixed words. */
 export const LANGUAGES = ['it', 'en', 'de', 'fr'] as const
@@ -41,8 +41,8 @@ export function isNumberFormat (format: Format): boolean {
 }
 
 /**
- * Formats a value in the language. Numbers may be strings with a dot and are never rounded to floating point. A value
- * that does not fit the format is returned unchanged.
+ * Formats a value in the language. Numbers may be strings with a dot and are never rounded to floating point. An amount
+ * that names its currency keeps it. A value that does not fit the format is returned unchanged.
  */
 export function formatValue (value: unknown, format: Format, language: Language, currency = 'EUR'): string {
   if (value === null || value === undefined || typeof value === 'object') return ''
@@ -50,9 +50,10 @@ export function formatValue (value: unknown, format: Format, language: Language,
   return DATES[format] && typeof value === 'string' ? writeDate(value, format, language) : String(value)
 }
 
-function writeNumber (value: unknown, format: Format, language: Language, currency: string): string {
-  const number = readDecimal(value)
-  if (number === undefined) return String(value)
+function writeNumber (value: unknown, format: Format, language: Language, usual: string): string {
+  const money = readMoney(value, usual)
+  if (money === undefined || (format !== 'currency' && money.currency !== usual)) return String(value)
+  const { amount, currency } = money
   const formatter = keep(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
     ...NUMBERS[format],
     ...(format === 'currency' ? { currency } : {}),
@@ -60,7 +61,7 @@ function writeNumber (value: unknown, format: Format, language: Language, curren
     useGrouping: 'always',
     signDisplay: 'negative'
   }))
-  return formatter.format(isZero(number) ? 0 : writeDecimal(number)).replace(/[\u202F]/g, '\u00A0')
+  return formatter.format(isZero(amount) ? 0 : writeDecimal(amount)).replace(/[\u202F]/g, '\u00A0')
 }
 
 function writeDate (value: string, format: Format, language: Language): string {

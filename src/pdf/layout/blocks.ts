@@ -53,16 +53,34 @@ export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
     if (made !== null) result.push(made)
     running = []
   }
-  for (const node of nodes) {
+  for (const [at, node] of nodes.entries()) {
     if (isInline(node)) {
       running.push(node)
       continue
     }
     endParagraph()
-    if (!isText(node)) result.push(block(node, build))
+    const next = nodes.slice(at + 1).find((each) => !isBlank(each))
+    if (isText(node) || isLed(node, next, build)) continue
+    const before = nodes.slice(0, at).findLast((each) => !isBlank(each))
+    const heading = before && isHeading(before) && isLed(before, node, build) ? block(before, build) : undefined
+    result.push(node.name === 'table' ? table(node, build, heading) : block(node, build))
   }
   endParagraph()
   return result
+}
+
+const isBlank = (node: CheckedNode): boolean => isText(node) && node.text.trim() === ''
+
+/**
+ * True for a heading that is built with the table below it: the renderer keeps free space below a heading only inside
+ * one box. An external engine does that itself.
+ */
+function isLed (node: CheckedNode, next: CheckedNode | undefined, { flows }: Build): boolean {
+  return !flows && next?.name === 'table' && isHeading(node)
+}
+
+export function isHeading (node: CheckedNode): node is Checked<'h1' | 'h2' | 'h3'> {
+  return Object.hasOwn(HEADINGS, node.name)
 }
 
 type Builder<N extends ElementName> = (node: Checked<N>, build: Build) => ReactNode
@@ -93,7 +111,7 @@ const BUILDERS: { [N in ElementName]?: Builder<N> } = {
   },
   image,
   qr,
-  table,
+  table: (node, build) => table(node, build),
   'bar-chart': chart,
   'line-chart': chart,
   // Not nested in another Text, where `render` prints nothing.

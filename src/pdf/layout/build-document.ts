@@ -4,13 +4,16 @@ import { valueAt } from '../data.ts'
 import { TemplateError } from '../errors.ts'
 import { isText, LINE_HEIGHT, type Checked, type CheckedNode } from '../markup/check-markup.ts'
 import type { Style } from '../markup/style-attribute.ts'
-import { blocks } from './blocks.ts'
+import { widthOf } from '../text/measure.ts'
+import { blocks, isHeading } from './blocks.ts'
 import type { Build } from './build.ts'
 import { longTable } from './long-table.ts'
 import { sheetOf, type Sheet } from './sheet.ts'
 import { FLOWING_ROWS } from './flowing-table.ts'
 
 const INK = '#1f2328'
+/** Maximum points above and below a heading. */
+const HEADING_MARGINS = 20
 
 /** Builds the document as React-PDF elements. `date` is the only timestamp in the file, so output is reproducible. */
 export function buildDocument (document: Checked<'document'>, build: Build, date: Date): ReactElement<DocumentProps> {
@@ -53,31 +56,54 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
     if (Array.isArray(part)) {
       if (part.length > 0) result.push(sheetOfPaper(blocks(part, build), true))
     } else {
-      result.push(...longTable(part, sheet.body, build).map((canvas) => sheetOfPaper([canvas], false)))
+      const { headings, table } = part
+      const canvases = longTable(table, { ...sheet.body, taken: heightOf(headings, sheet.body.width) }, build)
+      result.push(...canvases.map((canvas, at) =>
+        sheetOfPaper([...(at === 0 ? blocks(headings, build) : []), canvas], false)))
     }
   }
   return result.length > 0 ? result : [sheetOfPaper([], true)]
 }
 
+/** A table that gets pages of its own, and the headings directly above it. */
+interface LongPart { headings: CheckedNode[], table: Checked<'table'> }
+
 /** Splits the content, in order, into flowing nodes and long tables. */
-function partsOf (page: Checked<'page'>, { data, flows }: Build): (CheckedNode[] | Checked<'table'>)[] {
+function partsOf (page: Checked<'page'>, { data, flows }: Build): (CheckedNode[] | LongPart)[] {
   const isLong = (values: Checked<'table'>['values']) => {
-    const rows = flows ? undefined : valueAt(data, values.data!)
+    const rows = flows || values.data === undefined ? undefined : valueAt(data, values.data)
     return Array.isArray(rows) && rows.length > FLOWING_ROWS
   }
+  const isBlank = (node: CheckedNode) => isText(node) && node.text.trim() === ''
   let flowing: CheckedNode[] = []
-  const parts: (CheckedNode[] | Checked<'table'>)[] = [flowing]
+  const parts: (CheckedNode[] | LongPart)[] = [flowing]
   for (const node of page.children) {
     if (node.name === 'header' || node.name === 'footer') continue
-    if (isText(node) && node.text.trim() === '' && flowing.length === 0) continue
+    if (isBlank(node) && flowing.length === 0) continue
     if (node.name === 'table' && isLong(node.values)) {
+      const content = flowing.findLastIndex((each) => !isBlank(each) && !isHeading(each)) + 1
+      const headings = flowing.splice(content).filter(isHeading)
       flowing = []
-      parts.push(node, flowing)
+      parts.push({ headings, table: node }, flowing)
     } else {
       flowing.push(node)
     }
   }
   return parts
+}
+
+/** The height of headings, a little more than they can need. */
+function heightOf (headings: readonly CheckedNode[], width: number): number {
+  return headings.reduce((height, heading) => {
+    if (!isHeading(heading)) return height
+    const { fontSize, lineHeight } = heading.style as { fontSize: number, lineHeight: number }
+    const lines = Math.ceil(widthOf(textIn(heading), 700, fontSize) * 1.1 / width)
+    return height + lines * fontSize * lineHeight + HEADING_MARGINS
+  }, 0)
+}
+
+function textIn (node: CheckedNode): string {
+  return isText(node) ? node.text : node.children.map(textIn).join('')
 }
 
 function strip (page: Checked<'page'>, name: 'header' | 'footer', sheet: Sheet, build: Build): ReactNode {

@@ -9,7 +9,8 @@ export interface Asset { data: Uint8Array, format: 'png' | 'jpg' }
 /** A problem that did not prevent the PDF, for the template's author. */
 export interface Warning { codice: WarningCode, messaggio: string }
 export type WarningCode =
-  'VARIABILE_MANCANTE' | 'IMMAGINE_MANCANTE' | 'CARATTERE_SEMPLIFICATO' | 'CARATTERE_MANCANTE' | 'TESTO_TRONCATO'
+  'VARIABILE_MANCANTE' | 'IMMAGINE_MANCANTE' | 'CARATTERE_SEMPLIFICATO' | 'CARATTERE_MANCANTE' | 'TESTO_TRONCATO' |
+  'COLONNA_NON_SOMMATA' | 'RIGA_DI_TOTALE'
 
 /** The state that all builders of one document share. */
 export interface Build {

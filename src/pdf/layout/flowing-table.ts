@@ -3,7 +3,7 @@ import { View } from '@react-pdf/renderer'
 import { TemplateError } from '../errors.ts'
 import type { Checked } from '../markup/check-markup.ts'
 import type { Style } from '../markup/style-attribute.ts'
-import { prepareTable, type Column } from '../tables/prepare.ts'
+import { prepareTables, type Column, type PreparedTable } from '../tables/prepare.ts'
 import type { Build } from './build.ts'
 import { words } from './inline.ts'
 
@@ -15,16 +15,26 @@ const SUBTOTAL = { ...HAIRLINE, fontWeight: 600 as const, backgroundColor: '#f3f
 const CELL = { paddingVertical: 3, paddingHorizontal: 5 }
 const NOTHING = { it: 'Nessuna riga', en: 'No rows', de: 'Keine Zeilen', fr: 'Aucune ligne' }
 
-/** A table that flows over pages: cells wrap, the head repeats on every page, rows are not split. */
-export function table (node: Checked<'table'>, build: Build): ReactNode {
-  const prepared = prepareTable(node, build.bodyWidth, build)
-  if (prepared.rows.length > FLOWING_ROWS && !build.flows) {
+/**
+ * A table that flows over pages: cells wrap, the head repeats on every page, rows are not split.
+ * @param heading the heading above, which stays with the first row
+ */
+export function table (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
+  const tables = prepareTables(node, { width: build.bodyWidth, wraps: true }, build)
+  if (tables[0]!.rows.length > FLOWING_ROWS && !build.flows) {
     const message = `una tabella di più di ${FLOWING_ROWS} righe sta direttamente in <page>`
     throw new TemplateError('ELEMENTO_FUORI_POSTO', message, node.place)
   }
-  const { columns, rows, totals, fontSize } = prepared
+  const parts = tables.map((prepared, at) => flowing(prepared, node, build, at === 0 ? heading : undefined))
+  return parts.length === 1 ? parts[0] : createElement(View, {}, ...parts)
+}
+
+function flowing (
+  { columns, rows, totals, fontSize }: PreparedTable, node: Checked<'table'>, build: Build, heading?: ReactNode
+): ReactNode {
   const { accent } = build
   const head: Style = { fontWeight: 700, color: accent, borderBottomWidth: 1.2, borderBottomColor: accent }
+  const sum: Style = { fontWeight: 700, borderTopColor: accent }
   const line = (cells: string[], style: Style, fixed = false) => createElement(
     View,
     { style: { flexDirection: 'row', ...style }, wrap: false, fixed },
@@ -34,13 +44,14 @@ export function table (node: Checked<'table'>, build: Build): ReactNode {
     ...(rows.length === 0
       ? [words(node.values.empty ?? NOTHING[build.language], { padding: 3, color: '#6b7280' }, build)]
       : rows.map(({ cells, isTotal }) => line(cells, isTotal ? SUBTOTAL : HAIRLINE))),
-    ...(totals ? [line(totals, { fontWeight: 700, borderTopWidth: 1.2, borderTopColor: accent })] : [])
+    ...totals.map((cells, at) => line(cells, { ...sum, borderTopWidth: at === 0 ? 1.2 : 0 }))
   ]
   // Keeps the totals with the last row. A margin below the table could move to a new page and repeat the head.
-  const last = createElement(View, { wrap: false, style: { paddingBottom: 6 } }, ...lines.splice(-2))
+  const last = createElement(View, { wrap: false, style: { paddingBottom: 6 } }, ...lines.splice(-1 - totals.length))
   return createElement(
     View,
     { style: { marginTop: 6, fontSize, lineHeight: 1.25, ...node.style } },
+    ...(heading === undefined ? [] : [heading]),
     line(columns.map(({ title }) => title), head, true),
     ...lines,
     last

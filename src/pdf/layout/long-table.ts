@@ -2,10 +2,9 @@ import { createElement, type ReactNode } from 'react'
 import { Canvas, type CanvasProps } from '@react-pdf/renderer'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Checked } from '../markup/check-markup.ts'
-import { prepareTable, type PreparedTable } from '../tables/prepare.ts'
+import { prepareTables, type PreparedTable } from '../tables/prepare.ts'
 import { runsOf, shorten, widthOf, type Run } from '../text/measure.ts'
 import type { Build } from './build.ts'
-import type { Sheet } from './sheet.ts'
 
 type Painter = Parameters<CanvasProps['paint']>[0]
 
@@ -14,39 +13,54 @@ const HAIRLINE = '#d6d9dc'
 const INK = '#1f2328'
 const SHADE = '#f3f5f4'
 
+/** The room of a long table. On the first page `taken` points are used by the headings above it. */
+interface LongRoom { width: number, height: number, taken: number }
+
 /**
  * A table of many rows, drawn on one canvas per page. Each row is one line, and long texts end with an ellipsis. Ten
  * thousand rows take seconds.
  */
-export function longTable (node: Checked<'table'>, { width, height }: Sheet['body'], build: Build): ReactNode[] {
-  const prepared = prepareTable(node, width, build)
-  const rowHeight = prepared.fontSize * 1.75
-  const headHeight = rowHeight + 2
-  const perPage = Math.max(1, Math.floor((height - headHeight) / rowHeight) - 1)
-  const { lines, shortened } = shortenedTo(width, prepared)
+export function longTable (node: Checked<'table'>, { width, height, taken }: LongRoom, build: Build): ReactNode[] {
+  const parts = prepareTables(node, { width, wraps: false }, build)
+    .map((prepared) => ({ ...prepared, ...shortenedTo(width, prepared) }))
+  const shortened = parts.reduce((all, part) => all + part.shortened, 0)
   const notice = countWithNoun(shortened, 'cella della tabella è abbreviata', 'celle della tabella sono abbreviate')
   if (shortened > 0) build.warn('TESTO_TRONCATO', notice)
-  return Array.from({ length: Math.ceil(lines.rows.length / perPage) }, (_, page) => {
-    const rows = lines.rows.slice(page * perPage, (page + 1) * perPage)
-    const isLast = (page + 1) * perPage >= lines.rows.length
+  return parts.flatMap((part, at) => canvasesOf(part, { width, height, taken: at === 0 ? taken : 0 }, build))
+}
+
+type ShortenedTable = PreparedTable & { titles: string[] }
+
+/** The pages of one table. Totals follow the last row, on a page with at least that row. */
+function canvasesOf (part: ShortenedTable, { width, height, taken }: LongRoom, build: Build): ReactNode[] {
+  const { totals, titles } = part
+  const rowHeight = part.fontSize * 1.75
+  const headHeight = rowHeight + 2
+  const rowsIn = (height: number) => Math.max(1, Math.floor((height - headHeight) / rowHeight) - totals.length)
+  const perPage = rowsIn(height)
+  const onFirst = rowsIn(height - taken)
+  return Array.from({ length: 1 + Math.ceil(Math.max(0, part.rows.length - onFirst) / perPage) }, (_, page) => {
+    const start = page === 0 ? 0 : onFirst + (page - 1) * perPage
+    const shown = part.rows.slice(start, page === 0 ? onFirst : start + perPage)
+    const isLast = start + shown.length >= part.rows.length
     return createElement(Canvas, {
-      style: { width, height },
+      style: { width, height: page === 0 ? height - taken : height },
       paint: (painter: Painter) => {
-        const draw = rowPainter(painter, { ...prepared, width, rowHeight })
-        draw(lines.titles, 0, { weight: 700, color: build.accent })
+        const draw = rowPainter(painter, { ...part, width, rowHeight })
+        draw(titles, 0, { weight: 700, color: build.accent })
         rule(painter, headHeight - 1, width, build.accent, 1.2)
-        rows.forEach(({ cells, isTotal }, at) => {
+        shown.forEach(({ cells, isTotal }, at) => {
           if (isTotal) painter.rect(0, headHeight + at * rowHeight, width, rowHeight).fill(SHADE)
           draw(cells, headHeight + at * rowHeight, { weight: isTotal ? 700 : 400, color: INK })
         })
-        rows.forEach((_, at) => {
+        shown.forEach((_, at) => {
           painter.moveTo(0, headHeight + (at + 1) * rowHeight).lineTo(width, headHeight + (at + 1) * rowHeight)
         })
         painter.lineWidth(0.5).stroke(HAIRLINE)
-        if (isLast && lines.totals) {
-          const top = headHeight + rows.length * rowHeight
+        if (isLast && totals.length > 0) {
+          const top = headHeight + shown.length * rowHeight
           rule(painter, top, width, build.accent, 1.2)
-          draw(lines.totals, top + 1, { weight: 700, color: INK })
+          totals.forEach((cells, at) => draw(cells, top + 1 + at * rowHeight, { weight: 700, color: INK }))
         }
         return null
       }
@@ -65,9 +79,9 @@ function shortenedTo (width: number, { columns, rows, totals, fontSize }: Prepar
   const lines = {
     titles: columns.map(({ title }) => title).map(fit(700)),
     rows: rows.map(({ cells, isTotal }) => ({ cells: cells.map(fit(isTotal ? 700 : 400)), isTotal })),
-    totals: totals?.map(fit(700))
+    totals: totals.map((line) => line.map(fit(700)))
   }
-  return { lines, shortened }
+  return { ...lines, shortened }
 }
 
 function rowPainter (

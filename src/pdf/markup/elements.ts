@@ -91,7 +91,7 @@ export const ELEMENTS = {
    * with equal `group` fields are placed together, followed by a subtotal.
    */
   table: rule({
-    attributes: { data: path, columns: path, group: path, 'font-size': number(5, 16), empty: text },
+    attributes: { data: path, columns: path, group: text, 'font-size': number(5, 16), empty: text },
     required: ['data'],
     holds: ['col'],
     styled: true

@@ -1,13 +1,11 @@
 import { CsvError, parse } from 'csv-parse/sync'
+import { utf16Of } from '#src/lib/utf8.ts'
 import type { Value } from '../data.ts'
-import { TemplateError } from '../errors.ts'
+import { TemplateError, type Place } from '../errors.ts'
 import { checkLimit, ROWS_MAX } from '../pdf-limits.ts'
 
-/**
- * `decimali` is the file's decimal separator: `1234.50` or `1.234,50`. Without it, a value that may be an Italian
- * number is refused, because a wrong guess is wrong by a factor of a thousand.
- */
-export interface CsvFile { bytes: Uint8Array, decimali?: 'punto' | 'virgola' | undefined }
+/** The rows of a file, all values as texts, and their lines. */
+export interface CsvTable { rows: Record<string, Value>[], lines: number[] }
 
 const DELIMITERS = [',', ';', '\t', '|']
 const NAME_LENGTH = 100
@@ -15,10 +13,6 @@ const NAME_LENGTH = 100
 const RECORD_MAX = 100_000
 /** Excel's optional first line, which names the delimiter. */
 const SEPARATOR_LINE = /^\uFEFF?sep=([,;\t|])(?=\r?\n)/i
-const ITALIAN = /^([+-]?)(\d{1,3}(?:\.\d{3})*|\d+)(?:,(\d{1,18}))?$/
-/** Thousands groups or a comma: a file with decimal dots contains neither. */
-const MAY_BE_ITALIAN = /^[+-]?(?:[1-9]\d{0,2}(?:\.\d{3})+(?:,\d{1,18})?|\d{1,18},\d{1,18})$/
-
 /** Italian messages for the library's errors. */
 const FAULTS: Record<string, string> = {
   CSV_RECORD_INCONSISTENT_FIELDS_LENGTH: 'non ha tanti campi quante sono le colonne',
@@ -30,30 +24,28 @@ const FAULTS: Record<string, string> = {
 
 /**
  * Parses a CSV file into objects keyed by the header line. Excel's `sep=` line sets the delimiter; otherwise the most
- * frequent candidate in the header wins. Values are strings, and Italian numbers are rewritten with a decimal dot.
- * @throws TemplateError with the line at fault
+ * frequent candidate in the header wins. Columns without a name and without values are left out.
+ * @throws TemplateError with line and column at fault
  */
-export function readCsv ({ bytes, decimali }: CsvFile): Record<string, Value>[] {
+export function readCsv (bytes: Uint8Array): CsvTable {
   const [header, ...rest] = parseRecords(decode(bytes))
   if (!header) throw new TemplateError('CSV_NON_VALIDO', 'il file non ha righe')
   const names = header.record.map((name) => name.trim())
-  checkNames(names)
+  const isFilled = (at: number) => names[at] !== '' || rest.some(({ record }) => record[at]!.trim() !== '')
+  const used = [...names.keys()].filter(isFilled)
+  checkNames(names, used, header.info.lines)
   checkLimit('rows', rest.length)
-  return rest.map(({ record, info }) => Object.fromEntries(names.map((name, at) => {
-    const value = record[at]!.trim()
-    if (decimali === undefined && MAY_BE_ITALIAN.test(value)) {
-      const message = `di «${value}» non si sa che cosa separi i decimali: indicare decimali=virgola o decimali=punto`
-      throw fault(message, info.lines)
-    }
-    return [name, decimali === 'virgola' ? plainNumber(value) : value]
-  })))
+  return {
+    rows: rest.map(({ record }) => Object.fromEntries(used.map((at) => [names[at]!, record[at]!.trim()]))),
+    lines: rest.map(({ info }) => info.lines)
+  }
 }
 
-/** Decodes UTF-8 or, when that is invalid, Windows-1252 as western Excel writes it. */
+/** Decodes UTF-16, UTF-8 or, when that is invalid, Windows-1252 as western Excel writes it. */
 function decode (bytes: Uint8Array): string {
   let text: string
   try {
-    text = new TextDecoder('utf-8', { fatal: true }).decode(bytes)
+    text = new TextDecoder(utf16Of(bytes) ?? 'utf-8', { fatal: true }).decode(bytes)
   } catch {
     text = new TextDecoder('windows-1252').decode(bytes)
   }
@@ -78,8 +70,8 @@ function parseRecords (text: string): Read[] {
     }) as unknown as Read[]
   } catch (err) {
     if (!(err instanceof CsvError)) throw err
-    const { code, lines } = err as CsvError & { lines?: number }
-    throw fault(FAULTS[code] ?? 'non è CSV valido', lines ?? 1)
+    const { code, lines = 1, index = 0 } = err as CsvError & { lines?: number, index?: number }
+    throw fault(FAULTS[code] ?? 'non è CSV valido', { riga: lines, colonna: index + 1 })
   }
 }
 
@@ -91,22 +83,17 @@ function delimiterOf (text: string): string {
   return DELIMITERS[counts.indexOf(Math.max(...counts))]!
 }
 
-function checkNames (names: readonly string[]): void {
-  checkLimit('columns', names.length)
-  for (const [at, name] of names.entries()) {
-    if (name === '') throw fault(`la colonna ${at + 1} non ha nome`, 1)
-    if (name.length > NAME_LENGTH) throw fault(`la colonna ${at + 1} ha un nome troppo lungo`, 1)
-    if (names.indexOf(name) !== at) throw fault(`la colonna «${name}» è ripetuta`, 1)
+function checkNames (names: readonly string[], used: readonly number[], line: number): void {
+  checkLimit('columns', used.length)
+  for (const at of used) {
+    const name = names[at]!
+    const place = { riga: line, colonna: at + 1 }
+    if (name === '') throw fault('la colonna non ha nome', place)
+    if (name.length > NAME_LENGTH) throw fault('la colonna ha un nome troppo lungo', place)
+    if (names.indexOf(name) !== at) throw fault(`la colonna «${name}» è ripetuta`, place)
   }
 }
 
-function plainNumber (value: string): string {
-  const match = ITALIAN.exec(value)
-  if (!match) return value
-  const [, sign, whole = '', decimals] = match
-  return `${sign}${whole.replaceAll('.', '')}${decimals === undefined ? '' : `.${decimals}`}`
-}
-
-function fault (message: string, riga: number): TemplateError {
-  return new TemplateError('CSV_NON_VALIDO', message, { riga, colonna: 1 })
+function fault (message: string, place: Place): TemplateError {
+  return new TemplateError('CSV_NON_VALIDO', message, place)
 }

@@ -1,14 +1,15 @@
 import { valueAt, type Value } from '../data.ts'
-import { addDecimals, readDecimal, writeDecimal, ZERO } from '../decimal.ts'
+import { sumByCurrency, writeDecimal, ZERO } from '../decimal.ts'
 import { TemplateError } from '../errors.ts'
 import { FORMATS, formatValue, isCurrency, isNumberFormat, type Language } from '../language/formats.ts'
 import { checkLimit } from '../pdf-limits.ts'
 import type { Checked } from '../markup/check-markup.ts'
 import { listAt, type Build } from '../layout/build.ts'
 import { fitted } from '../layout/inline.ts'
-import { widthOf } from '../text/measure.ts'
-import { describeColumns, titleOf, type ColumnDescription } from './describe.ts'
-import { groupBy } from './row-groups.ts'
+import { titleOf, type ColumnDescription } from './describe.ts'
+import { readRows } from './read-rows.ts'
+import { groupBy, type Group } from './row-groups.ts'
+import { arrange, needsOf, sharesOf } from './widths.ts'
 
 export interface Column extends ColumnDescription {
   /** Fraction of the table's width; all columns together are 1. */
@@ -18,51 +19,65 @@ export interface Column extends ColumnDescription {
 /** A line of a table: a row, or the subtotal of the group above it. */
 interface TableLine { cells: string[], isTotal: boolean }
 
+/** A line of totals, without its name. `own` is the column for the name of its group. */
+interface TotalLine { cells: string[], word: string, group?: { name: string, own: number } }
+
 /** A table with formatted cells, fitted to the document's fonts. */
-export interface PreparedTable { columns: Column[], rows: TableLine[], totals: string[] | undefined, fontSize: number }
+export interface PreparedTable { columns: Column[], rows: TableLine[], totals: string[][], fontSize: number }
+
+/** How a table is drawn: cells that wrap, or lines that are cut. */
+interface TableRoom { width: number, wraps: boolean }
 
 const TOTAL = { it: 'Totale', en: 'Total', de: 'Summe', fr: 'Total' }
 const ALIGNS = ['left', 'center', 'right'] as const
-/** Points of padding in a cell, minimum column width, and rows sampled for column widths. */
-const PADDING = 10
-const NARROWEST = 24
+/** Rows sampled for column widths. */
 const SAMPLE = 500
+/** Font sizes of tables, the first that has room for all columns. */
+const FONT_SIZES = [9, 8, 7, 6.5]
 
 /**
- * @param width the table's width in points
+ * Prepares a table. One that is too wide even in small letters becomes several, one below the other, each with some of
+ * the columns and again the one that identifies a row.
  * @throws TemplateError when the data have no list of objects at the path, or exceed the limits
  */
-export function prepareTable (
+export function prepareTables (
   { values, children, place }: Checked<'table'>,
-  width: number,
+  { width, wraps }: TableRoom,
   build: Build
-): PreparedTable {
-  const rows = rowsAt(build, values.data!, place)
+): PreparedTable[] {
+  const given = rowsAt(build, values.data!, place)
   const described = values.columns !== undefined
     ? columnsAt(build, values.columns, place)
     : children.filter((child) => child.name === 'col').map(({ values }) => completed(values.field!, values))
-  const columns = described.length > 0 ? described : describeColumns(rows)
+  const { rows, columns } = described.length > 0 ? { rows: given, columns: described } : readRows(given)
   checkLimit('columns', columns.length, place)
   const { language } = build
-  const cellsOf = (row: Value) => columns.map((column) => cell(valueAt(row, column.field), column, build))
-  const lines = values.group === undefined
-    ? rows.map((row) => ({ cells: cellsOf(row), isTotal: false }))
+  const cellsOf = (row: Value) => ({ cells: columns.map((column) => cell(valueAt(row, column.field), column, build)) })
+  const lines: (TotalLine | { cells: string[] })[] = values.group === undefined
+    ? rows.map(cellsOf)
     : groupBy(rows, values.group).flatMap(({ name, rows }) => [
-      ...rows.map((row) => ({ cells: cellsOf(row), isTotal: false })),
-      ...(rows.length > 1 ? subtotalOf(rows, { field: values.group!, name }, columns, build) : [])
+      ...rows.map(cellsOf),
+      ...(rows.length > 1 ? subtotalsOf({ name: fitted(name, build), rows }, values.group!, columns, language) : [])
     ])
-  const texts = lines.map(({ cells }) => cells)
-  const fontSize = values['font-size'] ?? Math.max(6, Math.min(9, 110 / Math.max(1, columns.length)))
   const titles = columns.map(({ title }) => fitted(title, build))
-  const totals = totalsOf(rows, columns, language)?.map((text) => fitted(text, build))
-  const sample = texts.length <= SAMPLE ? texts : [...texts.slice(0, SAMPLE / 2), ...texts.slice(-SAMPLE / 2)]
-  const shares = sharesOf(columns, [titles, totals ?? [], ...sample], fontSize, width)
-  return {
-    columns: columns.map((column, at) => ({ ...column, title: titles[at]!, share: shares[at]! })),
-    rows: lines,
-    totals,
-    fontSize
-  }
+  const totals = totalsOf(rows, columns, language)
+  const sample = lines.length <= SAMPLE ? lines : [...lines.slice(0, SAMPLE / 2), ...lines.slice(-SAMPLE / 2)]
+  const texts = { titles, totals: totals.map(({ cells }) => cells), lines: sample.map(({ cells }) => cells) }
+  const needs = needsOf(columns, texts, build, { width, wraps })
+  const sizes = values['font-size'] === undefined ? FONT_SIZES : [values['font-size']]
+  const { fontSize, blocks } = arrange(needs, width, sizes)
+  return blocks.map((block) => {
+    const shares = sharesOf(block.map((at) => needs[at]!), fontSize, width)
+    const named = (line: TotalLine) => namedTotals(line, block, columns)
+    return {
+      columns: block.map((at, place) => ({ ...columns[at]!, title: titles[at]!, share: shares[place]! })),
+      rows: lines.flatMap((line): TableLine[] => 'word' in line
+        ? named(line).map((cells) => ({ cells, isTotal: true }))
+        : [{ cells: block.map((at) => line.cells[at]!), isTotal: false }]),
+      totals: totals.flatMap(named),
+      fontSize
+    }
+  })
 }
 
 function cell (value: Value | undefined, { format, currency }: ColumnDescription, build: Build): string {
@@ -71,35 +86,63 @@ function cell (value: Value | undefined, { format, currency }: ColumnDescription
   return fitted(text.replace(/\s+/g, ' ').trim(), build)
 }
 
-/** Exact totals of the columns that want one. The first column without a total holds the label. */
-function totalsOf (rows: readonly Value[], columns: ColumnDescription[], language: Language): string[] | undefined {
-  if (rows.length === 0 || columns.every(({ total }) => total === undefined)) return undefined
-  const texts = columns.map(({ field, format, currency, total }) => {
-    if (total === undefined) return ''
-    const values = rows.map((row) => valueAt(row, field))
-    if (total === 'count') {
-      const filled = values.filter((value) => value !== null && value !== undefined && value !== '')
-      return formatValue(filled.length, 'integer', language)
-    }
-    const sum = values.map(readDecimal).reduce((all, value) => addDecimals(all!, value ?? ZERO), ZERO)!
-    return formatValue(writeDecimal(sum), format, language, currency)
-  })
-  const label = texts.indexOf('')
-  if (label !== -1) texts[label] = TOTAL[language]
-  return texts
+/**
+ * Exact totals of the columns that want one. With several currencies each has a line of its own, below the one of the
+ * other totals.
+ */
+function totalsOf (rows: readonly Value[], columns: readonly ColumnDescription[], language: Language): TotalLine[] {
+  if (rows.length === 0 || columns.every(({ total }) => total === undefined)) return []
+  const sums = columns.map((column) => totalOf(rows.map((row) => valueAt(row, column.field)), column, language))
+  const currencies = [...new Set(sums.flatMap((sum) => typeof sum === 'string' ? [] : [...sum.keys()]))]
+  const word = TOTAL[language]
+  if (currencies.length < 2) {
+    return [{ word, cells: sums.map((sum) => typeof sum === 'string' ? sum : sum.get(currencies[0]!) ?? '') }]
+  }
+  return [
+    { word, cells: sums.map((sum) => typeof sum === 'string' ? sum : '') },
+    ...currencies.map((currency) => ({
+      word: `${word} ${currency}`, cells: sums.map((sum) => typeof sum === 'string' ? '' : sum.get(currency) ?? '')
+    }))
+  ].filter(({ cells }) => cells.some((text) => text !== ''))
 }
 
-/** The subtotal of a group. The group's name is written into its own column, if that has no total. */
-function subtotalOf (
-  rows: readonly Value[], { field, name }: { field: string, name: string }, columns: ColumnDescription[], build: Build
-): TableLine[] {
-  const totals = totalsOf(rows, columns, build.language)
-  if (totals === undefined) return []
-  const own = columns.findIndex((column) => column.field === field)
-  if (own !== -1 && columns[own]!.total === undefined) {
-    totals[own] = totals[own] === '' ? name : `${totals[own]} ${name}`
+/**
+ * The cells of a line of totals in a block of columns, if it has any there. The first column without a total holds the
+ * word. The group's name is written into its own column, else after the word.
+ */
+function namedTotals (
+  { cells, word, group }: TotalLine, block: readonly number[], columns: readonly ColumnDescription[]
+): string[][] {
+  const shown = block.map((at) => cells[at]!)
+  if (shown.every((text) => text === '')) return []
+  const first = block.findIndex((at) => columns[at]!.total === undefined)
+  const own = group ? block.indexOf(group.own) : -1
+  if (first !== -1) shown[first] = group && (own === -1 || own === first) ? `${word} ${group.name}` : word
+  if (group && own !== -1 && own !== first) shown[own] = group.name
+  return [shown]
+}
+
+/** The total of a column, `''` for none. Money has one for each currency. */
+function totalOf (
+  values: readonly (Value | undefined)[], { format, currency, total }: ColumnDescription, language: Language
+): string | Map<string, string> {
+  if (total === undefined) return ''
+  if (total === 'count') {
+    const filled = values.filter((value) => value !== null && value !== undefined && value !== '')
+    return formatValue(filled.length, 'integer', language)
   }
-  return [{ cells: totals.map((text) => fitted(text, build)), isTotal: true }]
+  const sums = sumByCurrency(values, format === 'currency' ? currency : '')
+  if (format !== 'currency') return formatValue(writeDecimal(sums.get('') ?? ZERO), format, language)
+  if (sums.size === 0) sums.set(currency, ZERO)
+  return new Map([...sums].map(([currency, sum]) =>
+    [currency, formatValue(writeDecimal(sum), format, language, currency)]))
+}
+
+function subtotalsOf (
+  { name, rows }: Group, field: string, columns: readonly ColumnDescription[], language: Language
+): TotalLine[] {
+  const own = columns.findIndex((column) => column.field === field && column.total === undefined)
+  return totalsOf(rows, columns, language).map((line) => ({ ...line, group: { name, own } }))
 }
 
 function rowsAt (build: Build, path: string, place: Checked['place']): Value[] {
@@ -135,46 +178,4 @@ function completed (field: string, given: Given): ColumnDescription {
     width: given.width ?? 0,
     total: given.total
   }
-}
-
-/**
- * Distributes the table's width. Given widths are kept. Numbers and dates get all they need, because a shortened number
- * is a wrong one. Short texts get what they need, and long ones share the rest.
- */
-function sharesOf (
-  columns: readonly ColumnDescription[],
-  texts: string[][],
-  fontSize: number,
-  width: number
-): number[] {
-  const wanted = columns.map((column, at) => {
-    if (column.width > 0) return column.width / 100 * width
-    // The first two lines, head and totals, are bold.
-    const [title = 0, total = 0, ...lengths] = texts.map((row, line) =>
-      widthOf(row[at] ?? '', line < 2 ? 700 : 400, fontSize))
-    lengths.sort((a, b) => a - b)
-    const usual = lengths[Math.floor((lengths.length - 1) * (column.format === 'text' ? 0.95 : 1))] ?? 0
-    return Math.max(NARROWEST, Math.min(title, usual * 2), usual, total) + PADDING
-  })
-  const firm = columns.map(({ width, format }) => width > 0 || format !== 'text')
-  const left = Math.max(width - sum(wanted.filter((_, at) => firm[at])), width * 0.2)
-  const ceiling = ceilingFor(wanted.filter((_, at) => !firm[at]), left)
-  const granted = wanted.map((want, at) => firm[at] ? want : Math.min(want, ceiling))
-  return granted.map((each) => each / sum(granted))
-}
-
-/** The maximum width of a text column, so that all of them fit into `room`. */
-function ceilingFor (wanted: readonly number[], room: number): number {
-  let left = room
-  const sorted = [...wanted].sort((a, b) => a - b)
-  for (const [at, want] of sorted.entries()) {
-    const share = left / (sorted.length - at)
-    if (want > share) return share
-    left -= want
-  }
-  return Infinity
-}
-
-function sum (numbers: readonly number[]): number {
-  return numbers.reduce((all, each) => all + each, 0)
 }

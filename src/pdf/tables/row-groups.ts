@@ -1,14 +1,20 @@
 import { isRow, valueAt, type Value } from '../data.ts'
 
-/** Candidate fields for grouping a report's rows, best first. */
-const GROUP_FIELDS = ['listingTitle', 'listingId', 'alloggio', 'struttura', 'appartamento', 'listing', 'property']
+/** Candidate fields for grouping a report's rows, best first. Upper and lower case do not matter. */
+const GROUP_FIELDS = [
+  'listingtitle', 'listingid', 'alloggio', 'struttura', 'appartamento', 'listing', 'property', 'property name',
+  'annuncio', 'unterkunft', 'anúncio', 'apartment', 'unit type'
+]
 
 /** Rows with the same group name, in their order. */
 export interface Group { name: string, rows: Value[] }
 
 /** The first candidate field that every row has. */
 export function groupFieldOf (rows: readonly Value[]): string | undefined {
-  return GROUP_FIELDS.find((field) => rows.length > 0 && rows.every((row) => groupName(row, field) !== ''))
+  const [first] = rows
+  const fields = isRow(first) ? Object.keys(first) : []
+  return GROUP_FIELDS.map((name) => fields.find((field) => field.toLowerCase() === name))
+    .find((field) => field !== undefined && rows.every((row) => groupName(row, field) !== ''))
 }
 
 /** Groups rows, in order of first appearance. */

@@ -1,9 +1,13 @@
 import { valueAt, type Value } from '../data.ts'
-import { addDecimals, approximate, readDecimal, writeDecimal, ZERO, type Decimal } from '../decimal.ts'
-import { describeColumns, titleOf, type ColumnDescription } from '../tables/describe.ts'
+import {
+  addDecimals, approximate, sumByCurrency, writeDecimal, writeMoney, ZERO, type Decimal
+} from '../decimal.ts'
+import type { Warning } from '../layout/build.ts'
+import { titleOf, type ColumnDescription } from '../tables/describe.ts'
+import { readRows, type ReadOptions } from '../tables/read-rows.ts'
 import { groupBy, groupFieldOf, type Group } from '../tables/row-groups.ts'
 
-export interface ReportRequest {
+export interface ReportRequest extends ReadOptions {
   rows: readonly Value[]
   titolo?: string | undefined
   struttura?: string | undefined
@@ -13,6 +17,10 @@ export interface ReportRequest {
 
 /** Maximum columns in portrait; more switch to landscape. */
 const UPRIGHT_COLUMNS = 7
+/** Maximum letters of a portrait line: the longest words of all columns. A longer word counts as one that breaks. */
+const UPRIGHT_LETTERS = 100
+const WORD = 24
+const SAMPLE = 500
 /** Maximum totals in the row above the table. */
 const BOXES = 4
 /** Maximum bars of the chart. */
@@ -20,56 +28,106 @@ const BARS = 12
 const QUARTER = /^Q[1-4](.+)$/
 
 /** Builds the data of the financial report's template: columns, totals, quarters and listings. Sums are exact. */
-export function reportData ({ rows, titolo = 'Report finanziario', struttura, data }: ReportRequest) {
-  const colonne = describeColumns(rows)
-  const kinds = kindsOf(colonne)
-  const totali = kinds.map((kind) => ({ ...kind, valore: sumOf(rows, kind.fields) }))
+export function reportData (
+  { rows: given, titolo = 'Report finanziario', struttura, data, ...options }: ReportRequest
+): { data: Record<string, unknown>, warnings: Warning[] } {
+  const { rows, columns, warnings } = readRows(given, options)
+  const kinds = kindsOf(rows, columns)
+  const [first] = kinds
   const field = groupFieldOf(rows)
-  const groups = field === undefined || kinds.length === 0 ? [] : groupBy(rows, field)
+  const groups = field === undefined || first === undefined ? [] : groupBy(rows, field)
   const hasSubtotals = groups.length < rows.length && groups.length > 1
-  const alloggi = groups.map((group) => summaryOf(group, kinds, totali[0]?.valore ?? ZERO))
   return {
-    titolo,
-    // Liquid treats an empty string as true.
-    struttura: struttura?.trim() || null,
-    data,
-    righe: rows,
-    quante: rows.length,
-    colonne,
-    gruppo: hasSubtotals ? field : undefined,
-    totali: totali.slice(0, BOXES).map(({ name, denaro, valore }) => ({
-      etichetta: `Totale ${titleOf(name).toLowerCase()}`, valore: writeDecimal(valore), denaro
-    })),
-    trimestri: quarters(rows, colonne),
-    alloggi,
-    colonne_alloggi: summaryColumns(kinds, totali[0]?.valore ?? ZERO),
-    grafico: barsOf(groups, kinds[0]),
-    misura: kinds[0] === undefined ? '' : capitalized(titleOf(kinds[0].name)),
-    denaro: kinds[0]?.denaro ?? false,
-    orientamento: colonne.length > UPRIGHT_COLUMNS ? 'landscape' : 'portrait'
+    data: {
+      titolo,
+      // Liquid treats an empty string as true.
+      struttura: struttura?.trim() || null,
+      data,
+      righe: rows,
+      quante: rows.length,
+      colonne: columns,
+      gruppo: hasSubtotals ? field : undefined,
+      totali: kinds.slice(0, BOXES).map((kind) => ({
+        etichetta: `Totale ${titleOf(kind.name).toLowerCase()}${kind.isOnly ? '' : ` ${kind.currency}`}`,
+        valore: valueOf(kind, kind.sum),
+        denaro: kind.currency !== ''
+      })),
+      trimestri: quarters(rows, columns, first),
+      alloggi: groups.map((group) => summaryOf(group, kinds)),
+      colonne_alloggi: summaryColumns(kinds),
+      grafico: barsOf(groups, first),
+      misura: first === undefined ? '' : capitalized(titleOf(first.name)),
+      denaro: first !== undefined && first.currency !== '',
+      valuta: first?.currency || 'EUR',
+      orientamento: isWide(rows, columns) ? 'landscape' : 'portrait'
+    },
+    warnings
   }
 }
 
-/** A measure: one column, or the same number over all quarters (`Payouts`). */
-interface Kind { name: string, denaro: boolean, fields: string[] }
+/** True when the columns need the long side of the sheet. */
+function isWide (rows: readonly Value[], columns: readonly ColumnDescription[]): boolean {
+  if (columns.length > UPRIGHT_COLUMNS) return true
+  const longest = (text: string) => Math.max(...text.split(/\s+/).map(({ length }) => length))
+  const letters = columns.map(({ field, title, format }) => rows.slice(0, SAMPLE).reduce<number>((most, row) => {
+    const text = String(valueAt(row, field) ?? '')
+    return Math.max(most, format === 'text' ? Math.min(longest(text), WORD) : text.length)
+  }, longest(title)))
+  return letters.reduce((all, each) => all + each + 2, 0) > UPRIGHT_LETTERS
+}
+
+/** A measure in one currency: one column, or the same number over all quarters (`Payouts`). */
+interface Kind {
+  name: string
+  /** `''` for numbers that are no money. */
+  currency: string
+  fields: ColumnDescription[]
+  sum: Decimal
+  /** The measure has no amounts in another currency. */
+  isOnly: boolean
+}
 
 /** The measures that have totals, money first. */
-function kindsOf (columns: readonly ColumnDescription[]): Kind[] {
-  const kinds = new Map<string, Kind>()
-  for (const { field, total, format } of columns) {
-    if (total !== 'sum') continue
-    const name = QUARTER.exec(field)?.[1] ?? field
-    const known = kinds.get(name)
-    if (known) known.fields.push(field)
-    else kinds.set(name, { name, denaro: format === 'currency', fields: [field] })
+function kindsOf (rows: readonly Value[], columns: readonly ColumnDescription[]): Kind[] {
+  const added = columns.filter(({ total }) => total === 'sum')
+  const byName = Map.groupBy(added, ({ field }) => QUARTER.exec(field)?.[1] ?? field)
+  return [...byName].flatMap(([name, fields]) => {
+    const sums = sumsOf(rows, fields)
+    if (sums.size === 0) sums.set(usualOf(fields[0]!), ZERO)
+    return [...sums].map(([currency, sum]): Kind => ({ name, currency, fields, sum, isOnly: sums.size === 1 }))
+  }).sort((a, b) => Number(b.currency !== '') - Number(a.currency !== ''))
+}
+
+function usualOf ({ format, currency }: ColumnDescription): string {
+  return format === 'currency' ? currency : ''
+}
+
+/** The sums of columns by currency. */
+function sumsOf (rows: readonly Value[], columns: readonly ColumnDescription[]): Map<string, Decimal> {
+  const sums = new Map<string, Decimal>()
+  for (const column of columns) {
+    const values = rows.map((row) => valueAt(row, column.field))
+    for (const [currency, sum] of sumByCurrency(values, usualOf(column))) {
+      sums.set(currency, addDecimals(sums.get(currency) ?? ZERO, sum))
+    }
   }
-  return [...kinds.values()].sort((a, b) => Number(b.denaro) - Number(a.denaro))
+  return sums
+}
+
+/** The sum of a measure over some rows. */
+function sumOf (rows: readonly Value[], { fields, currency }: Pick<Kind, 'fields' | 'currency'>): Decimal {
+  return sumsOf(rows, fields).get(currency) ?? ZERO
+}
+
+function valueOf ({ currency }: Kind, sum: Decimal): string {
+  return currency === '' ? writeDecimal(sum) : writeMoney(sum, currency)
 }
 
 /** A listing's summary: its rows, its totals, and its share of the first measure. */
-function summaryOf ({ name, rows }: Group, kinds: readonly Kind[], whole: Decimal): Record<string, Value> {
-  const sums = kinds.slice(0, BOXES).map(({ fields }) => sumOf(rows, fields))
-  const share = approximate(sums[0] ?? ZERO) / approximate(whole)
+function summaryOf ({ name, rows }: Group, kinds: readonly Kind[]): Record<string, Value> {
+  const shown = kinds.slice(0, BOXES)
+  const sums = shown.map((kind) => sumOf(rows, kind))
+  const share = approximate(sums[0] ?? ZERO) / approximate(kinds[0]?.sum ?? ZERO)
   return {
     nome: name,
     righe: rows.length,
@@ -78,21 +136,24 @@ function summaryOf ({ name, rows }: Group, kinds: readonly Kind[], whole: Decima
   }
 }
 
-function summaryColumns (kinds: readonly Kind[], whole: Decimal): Record<string, Value>[] {
+function summaryColumns (kinds: readonly Kind[]): Record<string, Value>[] {
   return [
     { field: 'nome', title: 'Alloggio' },
     { field: 'righe', title: 'Righe', format: 'integer', total: 'sum' },
-    ...kinds.slice(0, BOXES).map(({ name, denaro }, at) => ({
-      field: `totale${at}`, title: capitalized(titleOf(name)), format: denaro ? 'currency' : 'number', total: 'sum'
+    ...kinds.slice(0, BOXES).map(({ name, currency, isOnly }, at) => ({
+      field: `totale${at}`,
+      title: `${capitalized(titleOf(name))}${isOnly ? '' : ` ${currency}`}`,
+      ...(currency === '' ? { format: 'number' } : { format: 'currency', currency }),
+      total: 'sum'
     })),
-    ...(whole.units > 0n ? [{ field: 'quota', title: 'Quota', format: 'percent' }] : [])
+    ...((kinds[0]?.sum.units ?? 0n) > 0n ? [{ field: 'quota', title: 'Quota', format: 'percent' }] : [])
   ]
 }
 
 /** The first measure by listing, largest first. Listings beyond the limit are one bar. */
 function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<string, Value>[] {
   if (kind === undefined || groups.length < 2) return []
-  const bars = groups.map(({ name, rows }) => ({ etichetta: name, valore: sumOf(rows, kind.fields) }))
+  const bars = groups.map(({ name, rows }) => ({ etichetta: name, valore: sumOf(rows, kind) }))
     .sort((a, b) => approximate(b.valore) - approximate(a.valore))
   const shown = bars.length <= BARS ? bars : bars.slice(0, BARS - 1)
   const others = bars.slice(shown.length)
@@ -101,24 +162,18 @@ function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<strin
     .map(({ etichetta, valore }) => ({ etichetta, valore: writeDecimal(valore) }))
 }
 
-/** The payouts of each quarter that has a column, in order. */
-function quarters (rows: readonly Value[], columns: readonly ColumnDescription[]): Record<string, Value>[] {
-  return [1, 2, 3, 4].map((quarter) => ({ quarter, field: `Q${quarter}Payouts` }))
-    .filter(({ field }) => columns.some((column) => column.field === field))
-    .map(({ quarter, field }) => ({ etichetta: `T${quarter}`, incassi: writeDecimal(sumOf(rows, [field])) }))
+/** The payouts of each quarter that has a column, in order, in the currency of the first measure. */
+function quarters (
+  rows: readonly Value[], columns: readonly ColumnDescription[], kind: Kind | undefined
+): Record<string, Value>[] {
+  return [1, 2, 3, 4].flatMap((quarter) => {
+    const column = columns.find(({ field }) => field === `Q${quarter}Payouts`)
+    if (column === undefined || kind === undefined) return []
+    const incassi = sumOf(rows, { fields: [column], currency: kind.currency })
+    return [{ etichetta: `T${quarter}`, incassi: writeDecimal(incassi) }]
+  })
 }
 
 function capitalized (text: string): string {
   return text.charAt(0).toUpperCase() + text.slice(1)
-}
-
-function sumOf (rows: readonly Value[], fields: readonly string[]): Decimal {
-  let sum = ZERO
-  for (const row of rows) {
-    for (const field of fields) {
-      const value = readDecimal(valueAt(row, field))
-      if (value !== undefined) sum = addDecimals(sum, value)
-    }
-  }
-  return sum
 }

@@ -8,7 +8,7 @@ const SYLLABLES: Record<Language, (word: string) => string[]> = {
   it: italian, en: english, de: german, fr: french
 }
 
-/** Words that can be hyphenated: seven or more Latin letters, with punctuation around them. */
+/** Words that can be hyphenated: seven or more Latin letters, with punctuation around them. Capitals are codes. */
 const HYPHENATED = /^\P{L}*\p{Script=Latin}{7,}\P{L}*$/u
 /** Scripts without spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
@@ -33,7 +33,7 @@ export function wordBreaker (language: Language): (word: string) => string[] {
   return (word) => {
     if (word.includes(SOFT_HYPHEN)) return word.split(SOFT_HYPHEN)
     if (UNSPACED.test(word)) return parted(Array.from(segmenter.segment(word), ({ segment }) => segment))
-    if (HYPHENATED.test(word) && word.length <= LONG * 2) return syllables(word)
+    if (HYPHENATED.test(word) && /\p{Ll}/u.test(word) && word.length <= LONG * 2) return syllables(word)
     if (word.length <= LONG) return [word]
     return parted(Array.from(word).reduce<string[]>((pieces, letter, at) => {
       if (at % PIECE === 0) pieces.push(letter)

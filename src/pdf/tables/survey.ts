@@ -1,0 +1,82 @@
+import { isDay } from '#src/lib/time.ts'
+import { ownValue, type Data, type Value } from '../data.ts'
+import { readWritten, type Separator } from './amounts.ts'
+import { isIdentifier, isMoney, wordsOf } from './column-names.ts'
+import { currencyOf } from './currencies.ts'
+import { isBlank } from './total-rows.ts'
+
+/** The evidence of a column's values. Rows are named by their index. */
+export interface Survey {
+  field: string
+  words: string
+  filled: number
+  amounts: number
+  days: number
+  shares: number
+  currencies: number
+  hasUnit: boolean
+  /** A value or the name shows that the digits name something: `007`, a telephone number. */
+  isCode: boolean
+  /** The first row that is no amount. */
+  firstText: number | undefined
+  /** The decimal separators that values prove, and the separators of values like `1.234`, each with its first row. */
+  proofs: Map<Separator, number>
+  unclear: Map<Separator, number>
+}
+
+const LEADING_ZERO = /^[+-]?0\d+$/
+/** An integer with more digits than a count or an amount: a reservation, a telephone number. */
+const LONG_CODE = /^\+?\d{9,}$/
+
+/** Examines the values of a column. */
+export function survey (field: string, rows: readonly Data[]): Survey {
+  const words = wordsOf(field)
+  const found: Survey = {
+    field,
+    words,
+    filled: 0,
+    amounts: 0,
+    days: 0,
+    shares: 0,
+    currencies: 0,
+    hasUnit: false,
+    isCode: isIdentifier(words),
+    firstText: undefined,
+    proofs: new Map(),
+    unclear: new Map()
+  }
+  let longCodes = 0
+  rows.forEach((row, at) => {
+    const value = ownValue(row, field)
+    if (isBlank(value)) return
+    found.filled++
+    const text = textOf(value)
+    if (LEADING_ZERO.test(text)) found.isCode = true
+    if (LONG_CODE.test(text)) longCodes++
+    if (isDay(text)) found.days++
+    if (/^[^%]*\d ?%$/.test(text)) found.shares++
+    if (currencyOf(text) !== undefined) found.currencies++
+    const amount = readWritten(text)
+    if (amount === undefined) {
+      found.firstText ??= at
+      return
+    }
+    found.amounts++
+    if (amount.unit !== undefined) found.hasUnit = true
+    // A JSON number proves nothing about the texts.
+    if (typeof value === 'number') return
+    if (amount.proves === 'unclear') note(found.unclear, amount.body.includes('.') ? '.' : ',', at)
+    else if (amount.proves !== null) note(found.proofs, amount.proves, at)
+  })
+  if (longCodes > 0 && longCodes === found.amounts && !isMoney(words)) found.isCode = true
+  return found
+}
+
+function note (places: Map<Separator, number>, separator: Separator, at: number): void {
+  if (!places.has(separator)) places.set(separator, at)
+}
+
+/** A number in the form of its file. JSON numbers have decimal dots. */
+export function textOf (value: Value | undefined): string {
+  return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
+}
