@@ -45,7 +45,8 @@ export const TemplateText = Type.String({
   minLength: 1,
   maxLength: TEMPLATE_MAX,
   pattern: '^[^\\u0000\\ud800-\\udfff]*$',
-  description: 'Il codice del modello: elementi come `<page>` e `<p>`, e Liquid',
+  description: 'Il codice del modello: elementi come `<page>` e `<p>`, o HTML comune, e Liquid. Senza `<document>` ' +
+    'va su pagine A4',
   examples: ['<document><page><p>Buongiorno {{ nome }}</p></page></document>']
 })
 

@@ -11,7 +11,7 @@ import { buildDocument } from './layout/build-document.ts'
 import { type Sheet, sheetOf } from './layout/sheet.ts'
 import { checkLimit } from './pdf-limits.ts'
 import { type Checked, checkMarkup } from './markup/check-markup.ts'
-import { parseMarkup } from './markup/parser.ts'
+import { readMarkup } from './markup/common-html.ts'
 import { fontUse } from './text/fonts.ts'
 import { wordBreaker } from './text/words.ts'
 
@@ -98,7 +98,7 @@ function prepare (source: string, data: unknown, options: RenderOptions, flows: 
   const values = plainData(data)
   const language = languageOf(DOCUMENT_LANGUAGE.exec(template)?.[1] ?? options.language ?? 'it')
   const expanded = expand(template, values, language)
-  const { document, accent, fontSize } = checkMarkup(parseMarkup(expanded.text, expanded.placeOf))
+  const { document, accent, fontSize } = checkMarkup(readMarkup(expanded.text, expanded.placeOf))
   const warnings: Warning[] = expanded.missing.map((path) => ({
     codice: 'VARIABILE_MANCANTE', messaggio: `i dati non hanno «${path}»`
   }))

@@ -145,7 +145,7 @@ t.test('an error names line and column of the template, even after a loop', asyn
   const template = `<document>\n<page>\n${loop}\n  <nix/>\n</page></document>`
   await t.rejects(render(template), {
     code: 'ELEMENTO_SCONOSCIUTO',
-    message: 'riga 7, colonna 3: elemento <nix> sconosciuto'
+    message: 'riga 7, colonna 3: elemento <nix> sconosciuto: il più simile è <div>'
   })
   await t.rejects(render('<document>\n <page>{{ a | nix }}</page></document>'), { message: /^riga 2, colonna 8/ })
   await t.rejects(render(pageWith('\n<p style="foo: 1">a</p>')), { message: /^riga 2, colonna 1/ })

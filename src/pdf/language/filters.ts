@@ -1,14 +1,15 @@
 import type { Liquid } from 'liquidjs'
 import { TemplateError } from '../errors.ts'
-import { formatValue, isCurrency, type Format, type Language } from './formats.ts'
+import { ARITHMETIC } from './arithmetic.ts'
+import { formatValue, isCurrency, isDateFormat, type Format, type Language } from './formats.ts'
+import { strftime } from './strftime.ts'
 
-/** The allowed Liquid filters: pure functions of their input. */
+/** The allowed filters of Liquid: pure functions of their input. */
 const KEPT_FILTERS = new Set([
-  'abs', 'append', 'at_least', 'at_most', 'capitalize', 'ceil', 'compact', 'concat', 'default', 'divided_by',
-  'downcase', 'first', 'floor', 'join', 'last', 'lstrip', 'map', 'minus', 'modulo', 'number_of_words', 'plus',
-  'prepend', 'remove', 'remove_first', 'remove_last', 'replace', 'replace_first', 'replace_last', 'reverse',
-  'round', 'rstrip', 'size', 'slice', 'sort', 'sort_natural', 'split', 'squish', 'strip', 'strip_newlines', 'sum',
-  'times', 'truncate', 'truncatewords', 'uniq', 'upcase', 'url_encode', 'where'
+  'append', 'capitalize', 'compact', 'concat', 'default', 'downcase', 'first', 'join', 'last', 'lstrip', 'map',
+  'number_of_words', 'prepend', 'remove', 'remove_first', 'remove_last', 'replace', 'replace_first', 'replace_last',
+  'reverse', 'rstrip', 'size', 'slice', 'sort', 'sort_natural', 'split', 'squish', 'strip', 'strip_newlines',
+  'truncate', 'truncatewords', 'uniq', 'upcase', 'url_encode', 'where'
 ])
 
 /** The allowed Liquid tags: none reads files or keeps state between documents. */
@@ -16,7 +17,10 @@ const KEPT_TAGS = new Set([
   '#', 'assign', 'break', 'capture', 'case', 'comment', 'continue', 'cycle', 'for', 'if', 'raw', 'unless'
 ])
 
-/** Our own filters, which format a value in the document's language: `{{ importo | currency: 'CHF' }}`. */
+/**
+ * Our own filters, which format a value in the document's language: `{{ importo | currency: 'CHF' }}`. A date can have
+ * a pattern: `{{ giorno | date: '%d/%m/%Y' }}`.
+ */
 const OWN_FILTERS: Record<string, Format> = {
   number: 'number',
   integer: 'integer',
@@ -31,12 +35,22 @@ const OWN_FILTERS: Record<string, Format> = {
 export function restrict (liquid: Liquid, language: Language): void {
   for (const name of Object.keys(liquid.tags)) if (!KEPT_TAGS.has(name)) delete liquid.tags[name]
   for (const name of Object.keys(liquid.filters)) if (!KEPT_FILTERS.has(name)) liquid.unregisterFilter(name)
+  for (const [name, compute] of Object.entries(ARITHMETIC)) liquid.registerFilter(name, compute)
   for (const [name, format] of Object.entries(OWN_FILTERS)) {
-    liquid.registerFilter(name, (value: unknown, currency: unknown = 'EUR') => {
+    liquid.registerFilter(name, (value: unknown, argument?: unknown) => {
+      if (isDateFormat(format) && argument !== undefined) return dateBy(argument, value, language)
+      const currency = argument ?? 'EUR'
       if (typeof currency !== 'string' || !isCurrency(currency)) {
         throw new TemplateError('VALORE_NON_VALIDO', 'la valuta è un codice di tre lettere maiuscole')
       }
       return formatValue(value, format, language, currency)
     })
   }
+}
+
+function dateBy (pattern: unknown, value: unknown, language: Language): string {
+  if (typeof value !== 'string') return ''
+  const text = typeof pattern === 'string' && pattern.includes('%') ? strftime(value, pattern, language) : undefined
+  if (text !== undefined) return text
+  throw new TemplateError('VALORE_NON_VALIDO', `«${String(pattern).slice(0, 40)}» non è un formato di data`)
 }

@@ -5,7 +5,7 @@ import { isZero, readMoney, writeDecimal } from '../decimal.ts'
 export const LANGUAGES = ['it', 'en', 'de', 'fr'] as const
 export type Language = typeof LANGUAGES[number]
 
-const LOCALES: Record<Language, string> = { it: 'it-IT', en: 'en-GB', de: 'de-DE', fr: 'fr-FR' }
+export const LOCALES: Record<Language, string> = { it: 'it-IT', en: 'en-GB', de: 'de-DE', fr: 'fr-FR' }
 
 /** The formats of columns and filters. */
 export const FORMATS = ['text', 'number', 'integer', 'currency', 'percent', 'date', 'long-date', 'date-time'] as const
@@ -22,7 +22,8 @@ const DATES: Partial<Record<Format, Intl.DateTimeFormatOptions>> = {
   'long-date': { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
   'date-time': { day: '2-digit', month: '2-digit', year: 'numeric', hour: '2-digit', minute: '2-digit' }
 }
-const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
+/** An instant in the form of ISO 8601. */
+export const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 
 /** The language of a two-letter code, case-insensitive. English when the code is not supported. */
 export function languageOf (code: string): Language {
@@ -33,6 +34,11 @@ export function languageOf (code: string): Language {
 /** True for the form of an ISO 4217 code: three capital letters. */
 export function isCurrency (code: string): boolean {
   return /^[A-Z]{3}$/.test(code)
+}
+
+/** True when the format writes dates. */
+export function isDateFormat (format: Format): boolean {
+  return DATES[format] !== undefined
 }
 
 /** True when the format writes numbers. */

@@ -5,6 +5,7 @@ import type { ElementName } from '../markup/elements.ts'
 import type { Style } from '../markup/style-attribute.ts'
 import { chart } from './charts.ts'
 import type { Build } from './build.ts'
+import { htmlTable, list } from './html-table.ts'
 import { isInline, paragraph } from './inline.ts'
 import { qr } from './qr.ts'
 import { table } from './flowing-table.ts'
@@ -63,10 +64,15 @@ export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
     if (isText(node) || isLed(node, next, build)) continue
     const before = nodes.slice(0, at).findLast((each) => !isBlank(each))
     const heading = before && isHeading(before) && isLed(before, node, build) ? block(before, build) : undefined
-    result.push(node.name === 'table' ? table(node, build, heading) : block(node, build))
+    result.push(node.name === 'table' ? anyTable(node, build, heading) : block(node, build))
   }
   endParagraph()
   return result
+}
+
+/** A table with the rows of the data, or with rows of its own. */
+function anyTable (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
+  return node.values.data === undefined ? htmlTable(node, build, heading) : table(node, build, heading)
 }
 
 const isBlank = (node: CheckedNode): boolean => isText(node) && node.text.trim() === ''
@@ -111,7 +117,9 @@ const BUILDERS: { [N in ElementName]?: Builder<N> } = {
   },
   image,
   qr,
-  table: (node, build) => table(node, build),
+  table: (node, build) => anyTable(node, build),
+  ul: list,
+  ol: list,
   'bar-chart': chart,
   'line-chart': chart,
   // Not nested in another Text, where `render` prints nothing.

@@ -1,9 +1,12 @@
 import { TemplateError, type Place } from '../errors.ts'
+import { HTML_NAMES } from './common-html.ts'
+import { nearestTo } from '#src/lib/nearest-word.ts'
 import { ELEMENTS, type ElementName, type Rule, type Values } from './elements.ts'
 import type { ElementNode, MarkupNode, TextNode } from './parser.ts'
 import { readStyle, type Style } from './style-attribute.ts'
 import { color } from './values.ts'
 
+const KNOWN = [...Object.keys(ELEMENTS), ...HTML_NAMES]
 /** Default font size in points. */
 const FONT_SIZE = 10.5
 /** Default line height, as a factor of the font size. */
@@ -92,7 +95,9 @@ function standsRightly (parent: ElementNode, rule: Rule, child: MarkupNode): boo
 
 function ruleOf (node: ElementNode): Rule {
   if (Object.hasOwn(ELEMENTS, node.name)) return ELEMENTS[node.name as ElementName]
-  throw new TemplateError('ELEMENTO_SCONOSCIUTO', `elemento <${node.name.slice(0, 40)}> sconosciuto`, node.place)
+  const name = node.name.slice(0, 40)
+  const message = `elemento <${name}> sconosciuto: il più simile è <${nearestTo(name, KNOWN)}>`
+  throw new TemplateError('ELEMENTO_SCONOSCIUTO', message, node.place)
 }
 
 function readAttribute (node: ElementNode, rule: Rule, name: string, text: string): unknown {

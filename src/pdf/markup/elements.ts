@@ -16,7 +16,8 @@ export interface Rule<A extends Readers = Readers> {
 const rule = <A extends Readers>(rule: Rule<A>): Rule<A> => rule
 
 const BLOCKS = [
-  'h1', 'h2', 'h3', 'p', 'div', 'row', 'badge', 'hr', 'image', 'qr', 'table', 'bar-chart', 'line-chart', 'page-number'
+  'h1', 'h2', 'h3', 'p', 'div', 'row', 'badge', 'hr', 'image', 'qr', 'table', 'ul', 'ol', 'bar-chart', 'line-chart',
+  'page-number'
 ] as const
 const INLINE = ['b', 'i', 'span', 'a', 'br'] as const
 const SHEET = {
@@ -32,6 +33,15 @@ const CHART = {
   height: length,
   color,
   ...COUNTS_AS
+}
+
+const ALIGN = oneOf(['left', 'center', 'right'])
+/** A cell of a table that is written as in HTML. */
+const CELL: Rule<{ colspan: Reader<number>, align: typeof ALIGN, width: typeof lengthOrShare }> = {
+  attributes: { colspan: number(1, 40), align: ALIGN, width: lengthOrShare },
+  holds: [...BLOCKS, ...INLINE],
+  text: true,
+  styled: true
 }
 
 /** The whole language. Elements, attributes and positions that this table does not list are refused. */
@@ -88,19 +98,24 @@ export const ELEMENTS = {
   }),
   /**
    * Rows are read from the data, not through Liquid. Columns are the `col`s, a list in the data, or all fields. Rows
-   * with equal `group` fields are placed together, followed by a subtotal.
+   * with equal `group` fields are placed together, followed by a subtotal. Without `data` the rows are `tr`s.
    */
   table: rule({
     attributes: { data: path, columns: path, group: text, 'font-size': number(5, 16), empty: text },
-    required: ['data'],
-    holds: ['col'],
+    holds: ['col', 'tr'],
     styled: true
   }),
+  tr: rule({ attributes: {}, holds: ['td', 'th'], styled: true }),
+  td: rule(CELL),
+  th: rule(CELL),
+  ul: rule({ attributes: {}, holds: ['li'], styled: true }),
+  ol: rule({ attributes: {}, holds: ['li'], styled: true }),
+  li: rule({ attributes: {}, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
   col: rule({
     attributes: {
       field: path,
       title: text,
-      align: oneOf(['left', 'center', 'right']),
+      align: ALIGN,
       width: number(1, 100),
       total: oneOf(['sum', 'count']),
       ...COUNTS_AS

@@ -12,9 +12,12 @@ export interface ElementNode {
 export type MarkupNode = TextNode | ElementNode
 
 /** Named entities for authors, besides XML's own five. */
-const ENTITIES = {
-  nbsp: '\u00A0', euro: '€', ndash: '–', mdash: '—', middot: '·', bull: '•', hellip: '…', shy: '\u00AD'
-}
+const ENTITIES = Object.fromEntries(Array.from((
+  'nbsp \u00A0 euro € ndash – mdash — middot · bull • hellip … shy \u00AD rsquo ’ lsquo ‘ rdquo ” ldquo “ laquo ' +
+  '« raquo » deg ° copy © reg ® times × pound £ agrave à egrave è eacute é igrave ì ograve ò ugrave ù Agrave À ' +
+  'Egrave È Eacute É Igrave Ì Ograve Ò Ugrave Ù auml ä ouml ö uuml ü Auml Ä Ouml Ö Uuml Ü szlig ß ccedil ç ' +
+  'acirc â ecirc ê icirc î ocirc ô ucirc û ntilde ñ'
+).matchAll(/(\w+) (\S|\u00A0)/g), ([, name, character]) => [name!, character!]))
 
 /**
  * Parses well-formed markup into a tree. Document types, processing instructions and a second root are refused, so no

@@ -37,7 +37,12 @@ const border = (on: readonly string[]): Property => (value) => {
 const place = <const W extends string>(words: readonly W[]): Reader<W | 'flex-start' | 'flex-end'> => (value) =>
   value === 'start' ? 'flex-start' : value === 'end' ? 'flex-end' : oneOf(words)(value)
 
-const WEIGHTS: Record<string, 400 | 600 | 700> = { normal: 400, 400: 400, 600: 600, bold: 700, 700: 700 }
+const WEIGHTS: Record<string, 400 | 600 | 700> = {
+  normal: 400, 400: 400, 500: 600, 600: 600, bold: 700, 700: 700, 800: 700, 900: 700
+}
+
+/** A property of HTML pages that a document does not need: fonts are those of the document. */
+const ignored: Property = () => ({})
 
 const align = oneOf(['left', 'right', 'center', 'justify'])
 
@@ -48,6 +53,10 @@ const align = oneOf(['left', 'right', 'center', 'justify'])
 const PROPERTIES: Record<string, Property> = {
   color: property('color', color),
   'background-color': property('backgroundColor', color),
+  background: property('backgroundColor', color),
+  'font-family': ignored,
+  'border-collapse': ignored,
+  'vertical-align': ignored,
   'font-size': property('fontSize', (value) => {
     const size = length(value)
     return size !== undefined && size >= 4 && size <= 96 ? size : undefined

@@ -8,6 +8,7 @@ const LENGTH_MAX = 2_000
 const LENGTH = /^(\d{1,5}(?:\.\d{1,4})?)(pt|px|mm|cm|in)?$/
 const PERCENT = /^(\d{1,3}(?:\.\d{1,4})?)%$/
 const HEX = /^#(?:[0-9a-f]{3}|[0-9a-f]{6})$/i
+const RGB = /^rgb\(\s*(\d{1,3})\s*,\s*(\d{1,3})\s*,\s*(\d{1,3})\s*\)$/i
 const COLORS = {
   black: '#000000',
   white: '#ffffff',
@@ -18,6 +19,16 @@ const COLORS = {
   blue: '#1d4ed8',
   orange: '#c2410c',
   gold: '#a16207',
+  grey: '#6b7280',
+  silver: '#c0c0c0',
+  navy: '#000080',
+  teal: '#008080',
+  purple: '#800080',
+  maroon: '#800000',
+  darkred: '#8b0000',
+  darkgreen: '#006400',
+  darkblue: '#00008b',
+  yellow: '#ffff00',
   transparent: 'transparent'
 }
 
@@ -37,6 +48,8 @@ export const lengthOrShare: Reader<number | string> = (text) => {
 
 export const color: Reader<string> = (text) => {
   if (HEX.test(text)) return text.toLowerCase()
+  const parts = RGB.exec(text)?.slice(1).map(Number)
+  if (parts?.every((part) => part <= 255)) return `#${parts.map((part) => part.toString(16).padStart(2, '0')).join('')}`
   const name = text.toLowerCase()
   return Object.hasOwn(COLORS, name) ? COLORS[name as keyof typeof COLORS] : undefined
 }

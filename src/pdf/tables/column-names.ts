@@ -16,7 +16,7 @@ const COUNTED = anyOf(`nights? notti na?echte nachte noites noches nuits guests?
 const COUNTS = new RegExp(`(?:^| )(?:${COUNTED}|anzahl|quantita|quantity|qty|count|righe|rows)(?: |$)`)
 
 const MONEY = new RegExp(anyOf(`
-  payout payment paid amount earning revenue \\bfees?\\b kommission provision commiss tax(?!i) prices?\\b prezzo
+  payout payment paid amount earning revenue \\bfees?\\b kommission provision commiss tax(?!i) prices?\\b prezzo tariff
   preis preco \\bprix import[oa] montant incass \\btass[ae]\\b taxa\\b impost[ae] betrag umsatz gross \\bnet\\b
   lordo nett?o brutto \\bdare\\b \\bavere\\b \\bvalor\\b ricav \\bcost deduction anzahlung kaution deposit caparra
   gebuhr reinigung cleaning pulizi[ae] limpeza \\brent\\b canone spese entrat[ae] uscit[ae] \\bcredit \\bdebit
