@@ -195,12 +195,13 @@ export async function bookingsWithCodeOf (db: Executor, id: number): Promise<num
 }
 
 /** The facts about the stay in a guest's letter. */
-export interface WelcomedStay { check_in: Day, check_out: Day, idf_gen: string | null }
+export interface WelcomedStay { check_in: Day, check_out: Day, idf_gen: string | null, numero_ospiti: number }
 
 /** @throws PrenotazioneNonTrovata */
 export async function welcomedStay (db: Executor, id: number): Promise<WelcomedStay> {
-  const [stay] = await db.select({ check_in: t.check_in, check_out: t.check_out, idf_gen: t.idf_gen }).from(t)
-    .where(eq(t.id, id))
+  const [stay] = await db.select({
+    check_in: t.check_in, check_out: t.check_out, idf_gen: t.idf_gen, numero_ospiti: t.numero_ospiti
+  }).from(t).where(eq(t.id, id))
   if (!stay) throw new PrenotazioneNonTrovata()
   return stay
 }

@@ -35,13 +35,13 @@ async function jobOf (
   { db, files }: App, { clock, establishments }: Parts, wanted: LetterCreation
 ): Promise<{ job: PdfJob, warnings: Pdf['warnings'] }> {
   const { prenotazione_id: booking, nome_ospite, lingua, template_data } = wanted
-  const { check_in, check_out, idf_gen: codice } = await welcomedStay(db, booking)
+  const { check_in, check_out, idf_gen: codice, numero_ospiti: ospiti } = await welcomedStay(db, booking)
   if (await findLetter(db, booking)) throw new LetteraEsistente()
   const { fields: struttura } = await establishments.find(db)
   const { assets, warnings } = await readLogo(files, db)
   const data = clock.today()
   const soggiorno = { check_in, check_out }
-  const request = { nome_ospite, lingua, struttura, data, soggiorno, codice, template_data }
+  const request = { nome_ospite, lingua, struttura, data, soggiorno, ospiti, codice, template_data }
   return { job: { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }, warnings }
 }
 

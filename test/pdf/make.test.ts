@@ -8,7 +8,7 @@ import makePdf, { makeHtml } from '#src/pdf/task.ts'
 import { letterData } from '#src/pdf/templates/letter-data.ts'
 import { workerPool } from '#src/services/workers/pool.ts'
 import { anyCharacter } from '#test/any-character.ts'
-import { DATE, pageWith, readPages } from './read-pdf.ts'
+import { DATE, pageWith, readPages, titleOf } from './read-pdf.ts'
 
 const TASK = new URL('../../src/pdf/task.ts', import.meta.url)
 const date = DATE.getTime()
@@ -91,6 +91,26 @@ for (const [lingua, expected] of Object.entries(LETTERS)) {
     t.match(texts[0], /Locanda di prova · \+39 06 000000.*CIN IT058091A1XXXXXXXX/)
   })
 }
+
+t.test('Italian addresses one guest in the singular, and other texts are the same', async (t) => {
+  const letterFor = (ospiti: number | undefined, lingua = 'IT') => letterData({
+    nome_ospite: 'Anna Bianchi', lingua, data: '2026-11-23', struttura: {}, ospiti
+  }).data
+  t.match(letterFor(1), { saluto: 'Le diamo il benvenuto, Anna Bianchi!', testo1: /averla/, testo3: /^Le auguriamo/ })
+  for (const ospiti of [2, undefined]) {
+    t.match(letterFor(ospiti), { saluto: 'Benvenuti, Anna Bianchi!', testo1: /avervi/, testo3: /^Vi auguriamo/ })
+  }
+  for (const lingua of ['EN', 'DE', 'FR']) t.same(letterFor(1, lingua), letterFor(2, lingua), lingua)
+})
+
+t.test('the title of a letter names the guest, in any script and as it is written', async (t) => {
+  for (const nome of ['Anna Bianchi', 'DE LUCA maria', 'ibrahim Yılmaz', '王小明', 'محمد علي', 'გიორგი']) {
+    const request = { nome_ospite: nome, lingua: 'IT', data: DAY, struttura: {} } as const
+    const made = await run({ kind: 'letter', request, date })
+    if (made.fault !== null) throw new Error(made.fault.message)
+    t.equal(await titleOf(made.bytes), `Lettera di benvenuto – ${nome}`)
+  }
+})
 
 t.test('a phone number after an Arabic or Hebrew name reads left to right', async (t) => {
   for (const nome of ['بيت العطلات', 'בית החופש']) {

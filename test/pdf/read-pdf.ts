@@ -5,12 +5,7 @@ import { getDocument, VerbosityLevel } from 'unpdf/pdfjs'
  * documents.
  */
 export async function readPages (pdf: Uint8Array, from = 0, to = Infinity): Promise<string[]> {
-  const task = getDocument({
-    data: new Uint8Array(pdf),
-    verbosity: VerbosityLevel.ERRORS,
-    isEvalSupported: false,
-    useSystemFonts: false
-  })
+  const task = open(pdf)
   try {
     const document = await task.promise
     const pages: string[] = []
@@ -24,6 +19,26 @@ export async function readPages (pdf: Uint8Array, from = 0, to = Infinity): Prom
   } finally {
     await task.destroy()
   }
+}
+
+/** The title in the properties of the PDF. */
+export async function titleOf (pdf: Uint8Array): Promise<unknown> {
+  const task = open(pdf)
+  try {
+    const { info } = await (await task.promise).getMetadata()
+    return (info as { Title?: unknown }).Title
+  } finally {
+    await task.destroy()
+  }
+}
+
+function open (pdf: Uint8Array) {
+  return getDocument({
+    data: new Uint8Array(pdf),
+    verbosity: VerbosityLevel.ERRORS,
+    isEvalSupported: false,
+    useSystemFonts: false
+  })
 }
 
 export const DATE = new Date('2026-11-23T00:00:00Z')

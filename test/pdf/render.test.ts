@@ -5,6 +5,8 @@ import { type Problem, PROBLEMS } from '#src/pdf/errors.ts'
 import { ticks } from '#src/pdf/layout/charts.ts'
 import { renderPdf } from '#src/pdf/render.ts'
 import { readCsv } from '#src/pdf/tables/csv-file.ts'
+import { symbolsOf } from '#src/pdf/text/emoji.ts'
+import { shorten, widthOf } from '#src/pdf/text/measure.ts'
 import { wordBreaker } from '#src/pdf/text/words.ts'
 import { wifiText } from '#src/pdf/layout/qr.ts'
 import { DATA, REFUSED } from './hostile-templates.ts'
@@ -194,8 +196,25 @@ for (const [script, name] of Object.entries(NAMES)) {
 t.test('a character without a font is simplified or becomes a box, with a warning', async (t) => {
   const { bytes, warnings } = await renderPdf(pageWith('<p>{{ n }}</p>'), { n: 'გიორგი Արմեն ᖃ😀 ❤️' }, { date: DATE })
   const [text] = await readPages(bytes)
-  t.match(text, /^giorgi Armen □😀 ❤$/u)
+  t.match(text, /^giorgi Armen □😀 ❤\uFE0F$/u)
   t.match(warnings, [{ codice: 'CARATTERE_SEMPLIFICATO' }, { codice: 'CARATTERE_MANCANTE', messaggio: /ᖃ(?! 😀)/u }])
+})
+
+t.test('an emoji of several characters is drawn as one, in paragraphs and tables of any length', async (t) => {
+  const emoji = ['👨‍👩‍👧', '👩‍🍳', '🇮🇹', '👍🏽', '🏳️‍🌈', '1️⃣']
+  const widths = emoji.map((each) => widthOf(each, 400, 1))
+  t.same(new Set(widths), new Set([widthOf('😀', 400, 1)]))
+  t.same(emoji.map((each) => symbolsOf(`a${each}b`)), emoji.map((each) => ['a', each, 'b']))
+  t.same(emoji.map((each) => shorten(`${each}${each}aaa`, 400, 10, 30)), emoji.map((each) => `${each}…`))
+  for (const count of [1, 301]) {
+    const righe = Array.from({ length: count }, () => ({ a: emoji.join(' ') }))
+    const template = pageWith('<p>{{ n }}</p><table data="righe"/>', ' font="serif"')
+    const { bytes, warnings } = await renderPdf(template, { n: emoji.join(' '), righe }, { date: DATE })
+    t.same(warnings, [])
+    const text = (await readPages(bytes, 0, 2)).join(' ')
+    for (const each of emoji) t.ok(text.includes(each), each)
+  }
+  t.same(wordBreaker('it')(`${'a'.repeat(7)}👨‍👩‍👧${'b'.repeat(20)}`)[0], 'aaaaaaa👨‍👩‍👧')
 })
 
 t.test('control and bidirectional override characters are removed', async (t) => {

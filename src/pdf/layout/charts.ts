@@ -6,6 +6,7 @@ import { formatValue } from '../language/formats.ts'
 import { checkLimit } from '../pdf-limits.ts'
 import type { Checked } from '../markup/check-markup.ts'
 import { listAt, type Build } from './build.ts'
+import { symbolsOf } from '../text/emoji.ts'
 import { fitted } from './inline.ts'
 
 /**
@@ -122,7 +123,7 @@ function labels ({ points, height, x, step }: Frame, build: Build): ReactNode[] 
   const longest = Math.max(3, Math.floor(step * room / 4.4))
   return points.flatMap(({ label: text }, at) => {
     if (at % room !== 0) return []
-    const letters = Array.from(text)
+    const letters = symbolsOf(text)
     const shown = letters.length > longest ? `${letters.slice(0, longest - 1).join('')}…` : text
     return [label(shown, x(at), height - 8, 'middle', build)]
   })

@@ -4,6 +4,7 @@ import { cleanText } from '../data.ts'
 import { checkLimit } from '../pdf-limits.ts'
 import { isText, type CheckedNode } from '../markup/check-markup.ts'
 import type { Style } from '../markup/style-attribute.ts'
+import { EMOJI_FONT, emojiPieces } from '../text/emoji.ts'
 import { withoutIdleHyphens } from '../text/words.ts'
 import type { Build } from './build.ts'
 
@@ -32,7 +33,7 @@ export function paragraph (
 
 /** A plain text element, fitted to the document's fonts. */
 export function words (text: string, style: Style, build: Build): ReactNode {
-  return createElement(Text, { style, hyphenationCallback: build.breakWord }, fitted(text, build))
+  return createElement(Text, { style, hyphenationCallback: build.breakWord }, ...drawn(fitted(text, build)))
 }
 
 /** @throws TemplateError for a word longer than the limit */
@@ -41,6 +42,12 @@ export function fitted (text: string, build: Build, place?: CheckedNode['place']
   for (const word of text.split(/[\s\u00AD]/)) checkLimit('word', word.length, place)
   // A character dropped by `fit` may leave two soft hyphens side by side.
   return withoutIdleHyphens(build.fonts.fit(cleanText(text)))
+}
+
+/** The renderer chooses a font for each character, and would tear an emoji of several. */
+function drawn (text: string): ReactNode[] {
+  return emojiPieces(text).map((piece, at) =>
+    at % 2 === 1 ? createElement(Text, { key: at, style: { fontFamily: EMOJI_FONT } }, piece) : piece)
 }
 
 interface Flow {
@@ -53,7 +60,7 @@ interface Flow {
 }
 
 function inline (node: CheckedNode, flow: Flow, key: number): ReactNode {
-  if (isText(node)) return fitted(flowing(node.text, flow), flow.build, node.place)
+  if (isText(node)) return drawn(fitted(flowing(node.text, flow), flow.build, node.place))
   if (node.name === 'br') {
     flow.afterBlank = true
     return '\n'

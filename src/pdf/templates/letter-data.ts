@@ -17,14 +17,19 @@ export interface LetterRequest {
   struttura: Establishment
   data: Day
   soggiorno?: { check_in: Day, check_out: Day } | undefined
+  /** The number of guests: Italian addresses one guest in the singular. */
+  ospiti?: number | undefined
   codice?: string | null | undefined
   /** The host's own texts, which replace the defaults. */
   template_data?: Optional<Static<typeof LetterWishes>> | undefined
   hasLogo?: boolean | undefined
 }
 
-/** Default texts; `{…}` is filled in. `dalle` and `entro` are the phrases for the check-in and check-out hours. */
-const LETTER_TEXTS: Record<Language, typeof texts.it> = texts
+/**
+ * Default texts; `{…}` is filled in. `dalle` and `entro` are the phrases for the check-in and check-out hours. `uno`
+ * has the texts for one guest.
+ */
+const LETTER_TEXTS: Record<Language, typeof texts.en & { uno?: Partial<typeof texts.en> }> = texts
 
 /** Maximum lines of house rules that are kept on one page. Longer rules may break. */
 const LINES_TOGETHER = 20
@@ -33,7 +38,9 @@ const LINES_TOGETHER = 20
 export function letterData (request: LetterRequest): { language: Language, data: Record<string, unknown> } {
   const { struttura, soggiorno, template_data: wishes = {} } = request
   const language = languageOf(request.lingua)
-  const { greeting, text1, text2, text3, enjoy_text: enjoyText, ...parole } = LETTER_TEXTS[language]
+  const { uno = {}, ...several } = LETTER_TEXTS[language]
+  const usual = request.ospiti === 1 ? { ...several, ...uno } : several
+  const { greeting, text1, text2, text3, enjoy_text: enjoyText, ...parole } = usual
   const nome = wished(wishes.nome_ospite) ?? request.nome_ospite
   const wordings = {
     saluto: [wishes.greeting, greeting.replace('{nome}', () => nome)],
@@ -46,6 +53,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
     language,
     data: {
       parole,
+      nome,
       struttura: Object.fromEntries(ESTABLISHMENT_FIELDS.map((field) => [field, wished(struttura[field]) ?? null])),
       logo: request.hasLogo ?? false,
       regole_brevi: (struttura.regole ?? '').split('\n').length <= LINES_TOGETHER,

@@ -26,6 +26,9 @@ export const SANS = family('Noto Sans', 'noto-sans', 'NotoSans', 'all')
 /** For letters: covers Latin with Vietnamese, and Cyrillic. `SANS` supplies the rest. */
 export const SERIF = family('Lora', 'lora', 'Lora', 'all')
 
+/** Has a glyph of its own for each sequence of emoji. */
+export const EMOJI = family('Noto Emoji', 'noto-emoji', 'NotoEmoji', 'one', /[\p{Extended_Pictographic}\p{RI}]/u)
+
 /**
  * Opened only when a text has their script. Arabic is IBM's, because the renderer misplaces the dots of Noto's letters.
  * Chinese and Japanese share one file with all 20,992 unified ideographs, an eighth of Noto's size.
@@ -34,7 +37,7 @@ export const FALLBACKS: readonly Family[] = [
   family('IBM Plex Sans Arabic', 'ibm-plex-sans-arabic', 'IBMPlexSansArabic', 'upright', /\p{scx=Arabic}/u),
   family('Noto Sans Hebrew', 'noto-sans-hebrew', 'NotoSansHebrew', 'upright', /\p{scx=Hebrew}/u),
   family('Noto Sans Thai', 'noto-sans-thai', 'NotoSansThai', 'upright', /\p{scx=Thai}/u),
-  family('Noto Emoji', 'noto-emoji', 'NotoEmoji', 'one', /[\p{Extended_Pictographic}\p{RI}]/u),
+  EMOJI,
   family('Nanum Gothic', 'nanum-gothic', 'NanumGothic', 'upright', /\p{scx=Hangul}/u),
   family(
     'Chocolate Classical Sans',

@@ -1,6 +1,7 @@
 import { Font } from '@react-pdf/renderer'
 import { type Font as FontData, openSync } from 'fontkit'
-import { FALLBACKS, type Family, SANS, SERIF, type Weight } from './families.ts'
+import { isSequence, symbolsOf } from './emoji.ts'
+import { EMOJI, FALLBACKS, type Family, SANS, SERIF, type Weight } from './families.ts'
 import { checkLimit } from '../pdf-limits.ts'
 import { settleGlyphs } from './glyph-characters.ts'
 
@@ -94,11 +95,22 @@ export function fontUse (): FontUse {
   const replaced = { simplified: new Set<string>(), boxed: new Set<string>() }
   let foreign = 0
 
+  function need ({ name }: Family): void {
+    if (!stacks.sans.includes(name)) for (const stack of Object.values(stacks)) stack.push(name)
+  }
+
+  function fitSymbol (symbol: string): string {
+    if (!isSequence(symbol)) return fitCharacter(symbol)
+    checkLimit('foreign', ++foreign)
+    need(EMOJI)
+    return symbol
+  }
+
   function fitCharacter (character: string): string {
     const source = sourceOf(character)
     if (typeof source !== 'string') {
       if (source !== SANS) checkLimit('foreign', ++foreign)
-      if (!stacks.sans.includes(source.name)) for (const stack of Object.values(stacks)) stack.push(source.name)
+      need(source)
       return character
     }
     if (source !== '') replaced[source === BOX ? 'boxed' : 'simplified'].add(character)
@@ -106,7 +118,7 @@ export function fontUse (): FontUse {
   }
 
   return {
-    fit: (text) => /^[\n\x20-\x7e\xa0-\xff]*$/.test(text) ? text : Array.from(text, fitCharacter).join(''),
+    fit: (text) => /^[\n\x20-\x7e\xa0-\xff]*$/.test(text) ? text : symbolsOf(text).map(fitSymbol).join(''),
     stack: (face) => stacks[face],
     replaced
   }

@@ -4,8 +4,8 @@ type GetGlyph = (this: Font, id: number, characters?: number[]) => Glyph | null
 
 type Layout = (this: Font, text: string, features?: object | null, ...rest: unknown[]) => GlyphRun
 
-/** Text in Latin script only; our texts are composed (NFC). */
-const LATIN = /^[\p{Script=Latin}\p{Script=Common}]*$/u
+/** Text in Latin script only; our texts are composed (NFC). Parts of emoji need their ligatures. */
+const LATIN = /^[[\p{Script=Latin}\p{Script=Common}]--[\p{RI}\p{EMod}]]*$/v
 
 const patched = new WeakSet<object>()
 /** Cache: variants of a glyph with other code points. */

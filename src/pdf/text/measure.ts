@@ -1,5 +1,6 @@
 import type { Font } from 'fontkit'
-import { SANS, type Family, type Weight } from './families.ts'
+import { isSequence, symbolsOf } from './emoji.ts'
+import { EMOJI, SANS, type Family, type Weight } from './families.ts'
 import { familyOf, fontPath, openFont } from './fonts.ts'
 
 /** Adjacent characters with the same font and direction. */
@@ -7,6 +8,8 @@ export interface Run { text: string, font: Font, rightToLeft: boolean }
 
 const RIGHT_TO_LEFT = /\p{Script=Arabic}|\p{Script=Hebrew}/u
 const ELLIPSIS = '…'
+/** An emoji, which is as wide as all others. */
+const FACE = 0x1F600
 
 const advances: Record<Weight, Map<string, number>> = { 400: new Map(), 600: new Map(), 700: new Map() }
 /** Text that the default font covers, left to right. */
@@ -15,7 +18,7 @@ const PLAIN = /^[\x20-\x7e\xa0-\xff]*$/
 /** The width of a text in points, without kerning and ligatures. */
 export function widthOf (text: string, weight: Weight, fontSize: number): number {
   let width = 0
-  for (const character of text) width += advanceOf(character, weight)
+  for (const symbol of symbolsOf(text)) width += advanceOf(symbol, weight)
   return width * fontSize
 }
 
@@ -24,10 +27,10 @@ export function shorten (text: string, weight: Weight, fontSize: number, room: n
   if (widthOf(text, weight, fontSize) <= room) return text
   let width = advanceOf(ELLIPSIS, weight) * fontSize
   let shown = ''
-  for (const character of text) {
-    width += advanceOf(character, weight) * fontSize
+  for (const symbol of symbolsOf(text)) {
+    width += advanceOf(symbol, weight) * fontSize
     if (width > room) break
-    shown += character
+    shown += symbol
   }
   return shown.trimEnd() + ELLIPSIS
 }
@@ -41,25 +44,30 @@ export function runsOf (text: string, weight: Weight): Run[] {
   const runs: { text: string, family: Family, rightToLeft: boolean }[] = []
   for (const piece of text.split(/([\p{Script=Arabic}\p{Script=Hebrew}\p{M}]+(?: +[\p{Script=Arabic}\p{Script=Hebrew}\p{M}]+)*)/u)) {
     const rightToLeft = RIGHT_TO_LEFT.test(piece)
-    for (const character of piece) {
+    for (const symbol of symbolsOf(piece)) {
       const last = runs.at(-1)
-      const joins = rightToLeft && character === ' '
-      const family = joins && last ? last.family : familyOf(character) ?? SANS
-      if (last && last.family === family && last.rightToLeft === rightToLeft) last.text += character
-      else runs.push({ text: character, family, rightToLeft })
+      const joins = rightToLeft && symbol === ' '
+      const family = joins && last ? last.family : familyOfSymbol(symbol)
+      if (last && last.family === family && last.rightToLeft === rightToLeft) last.text += symbol
+      else runs.push({ text: symbol, family, rightToLeft })
     }
   }
   return runs.map(({ text, family, rightToLeft }) => ({ text, font: openFont(fontPath(family, weight)), rightToLeft }))
 }
 
+function familyOfSymbol (symbol: string): Family {
+  return isSequence(symbol) ? EMOJI : familyOf(symbol) ?? SANS
+}
+
 /** The advance width as a fraction of an em, cached. */
-function advanceOf (character: string, weight: Weight): number {
+function advanceOf (symbol: string, weight: Weight): number {
   const known = advances[weight]
-  let advance = known.get(character)
+  let advance = known.get(symbol)
   if (advance === undefined) {
-    const font = openFont(fontPath(familyOf(character) ?? SANS, weight))
-    advance = font.glyphForCodePoint(character.codePointAt(0)!).advanceWidth / font.unitsPerEm
-    known.set(character, advance)
+    const font = openFont(fontPath(familyOfSymbol(symbol), weight))
+    const code = isSequence(symbol) ? FACE : symbol.codePointAt(0)!
+    advance = font.glyphForCodePoint(code).advanceWidth / font.unitsPerEm
+    known.set(symbol, advance)
   }
   return advance
 }

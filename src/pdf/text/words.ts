@@ -2,6 +2,7 @@ import { syllables as english } from '@react-pdf/hyphenate/en'
 import { syllables as french } from '@react-pdf/hyphenate/fr'
 import { syllables as german } from '@react-pdf/hyphenate/de'
 import { syllables as italian } from '@react-pdf/hyphenate/it'
+import { symbolsOf } from './emoji.ts'
 import type { Language } from '../language/formats.ts'
 
 const SYLLABLES: Record<Language, (word: string) => string[]> = {
@@ -35,7 +36,7 @@ export function wordBreaker (language: Language): (word: string) => string[] {
     if (UNSPACED.test(word)) return parted(Array.from(segmenter.segment(word), ({ segment }) => segment))
     if (HYPHENATED.test(word) && /\p{Ll}/u.test(word) && word.length <= LONG * 2) return syllables(word)
     if (word.length <= LONG) return [word]
-    return parted(Array.from(word).reduce<string[]>((pieces, letter, at) => {
+    return parted(symbolsOf(word).reduce<string[]>((pieces, letter, at) => {
       if (at % PIECE === 0) pieces.push(letter)
       else pieces[pieces.length - 1] += letter
       return pieces
