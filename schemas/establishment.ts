@@ -24,6 +24,20 @@ export const establishmentFields = {
   regole: Nullable(Paragraphs(600))
 }
 
+const translated = Type.Optional(Closed({
+  motto: Type.Optional(Text(120)),
+  colazione: Type.Optional(Text(150)),
+  regole: Type.Optional(Paragraphs(600))
+}))
+/** The property's own texts by language. One that is missing or blank is that of the property itself. */
+const HouseTexts = Closed({ it: translated, en: translated, de: translated, fr: translated })
+export type HouseTexts = Static<typeof HouseTexts>
+const testi = Nullable({
+  ...HouseTexts,
+  description: 'I testi per lingua della lettera; dove mancano valgono motto, colazione e regole',
+  examples: [{ en: { colazione: '7:30 – 10:00 on the veranda' } }]
+})
+
 const EXAMPLE = {
   nome: 'Locanda del Lago',
   motto: 'Camere con vista dal 1987',
@@ -43,12 +57,13 @@ const EXAMPLE = {
 }
 
 const SHOWN = {
-  ...EXAMPLE, logo: 'https://locanda.example/api/v1/struttura/logo', updated_at: '2026-11-23T09:30:00.000Z'
+  ...EXAMPLE, testi: null, logo: 'https://locanda.example/api/v1/struttura/logo', updated_at: '2026-11-23T09:30:00.000Z'
 }
 
 export const Establishment = Closed(
   {
     ...establishmentFields,
+    testi,
     logo: Nullable(Type.String({ description: 'Dove si scarica il logo' })),
     updated_at: Nullable(Instant)
   },
@@ -62,6 +77,7 @@ export type Establishment = Static<typeof Establishment>
 /** Any of the fields. Null clears one. The whole object can be sent back: its read-only fields are ignored. */
 export const EstablishmentUpdate = Closed({
   ...Type.Partial(Type.Object(establishmentFields)).properties,
+  testi: Type.Optional(testi),
   logo: Type.Optional(Nullable(Text(2000))),
   updated_at: Type.Optional(Nullable(Text(40)))
 }, { examples: [EXAMPLE] })

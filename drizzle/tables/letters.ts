@@ -1,5 +1,5 @@
 import { sql } from 'drizzle-orm'
-import { check, integer, pgTable, text, uuid } from 'drizzle-orm/pg-core'
+import { check, integer, jsonb, pgTable, text, uuid } from 'drizzle-orm/pg-core'
 import { prenotazioni } from './bookings.ts'
 import { bytea, instantDate } from './columns.ts'
 import { generated_pdfs } from './pdf.ts'
@@ -36,6 +36,8 @@ export const struttura = pgTable('struttura', {
   ora_check_out: text(),
   colazione: text(),
   regole: text(),
+  /** Texts by language, in place of those above. */
+  testi: jsonb().$type<Record<string, Record<string, string>>>(),
   /** Starts at 1 and grows with every change, also of the logo. */
   versione: integer().notNull().default(0),
   updated_at: instantDate().notNull().defaultNow()

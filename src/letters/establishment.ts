@@ -14,7 +14,8 @@ export interface StoredEstablishment { fields: EstablishmentFields, versione: nu
 type Row = typeof t.$inferSelect
 
 const CONTEXT = 'struttura.wifi_password'
-const NAMES = Object.keys(establishmentFields) as (keyof EstablishmentFields)[]
+const TEXTS = Object.keys(establishmentFields) as (keyof typeof establishmentFields)[]
+const NAMES = [...TEXTS, 'testi'] as const
 const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null])) as EstablishmentFields
 
 /** The fields that a change names. A client may send back the whole answer, so read-only fields are ignored. */
@@ -30,15 +31,17 @@ export function establishments (keys: Keys) {
     if (!row) return { fields: NOTHING, versione: 0, updated_at: null }
     const sealed = row.wifi_password
     const password = sealed && keys.unseal(sealed, CONTEXT).toString()
-    const { id: _id, versione, updated_at, ...fields } = { ...row, wifi_password: password }
+    const testi = row.testi as EstablishmentFields['testi']
+    const { id: _id, versione, updated_at, ...fields } = { ...row, testi, wifi_password: password }
     return { fields, versione, updated_at: versione === 0 ? null : updated_at }
   }
 
   /** The values to store. A text of blanks becomes null. */
   function stored (change: EstablishmentUpdate) {
-    const texts = Object.fromEntries(changedFields(change).map((name) =>
+    const texts = Object.fromEntries(TEXTS.filter((name) => change[name] !== undefined).map((name) =>
       [name, (change[name] ?? '').trim() === '' ? null : change[name]])) as Partial<EstablishmentFields>
-    const { wifi_password: password, ...open } = texts
+    const { wifi_password: password, ...others } = texts
+    const open = change.testi === undefined ? others : { ...others, testi: change.testi }
     return password === undefined
       ? open
       : { ...open, wifi_password: password === null ? null : keys.seal(password, CONTEXT) }

@@ -54,6 +54,28 @@ t.test('the data of the establishment are stored, and appear in the letters', as
   t.match(text, /Como, lunedì 23 novembre 2026/)
 })
 
+t.test('a letter has the texts of the establishment in its language, else the general ones', async (t) => {
+  const testi = { en: { motto: 'Rooms with a view' }, de: { colazione: '7:30 auf der Veranda' } }
+  const withBlank = { ...testi, en: { ...testi.en, regole: ' ' } }
+  t.same((await put({ ...HOUSE, testi: withBlank })).json<{ data: { testi: object } }>().data.testi, testi)
+  t.match(await get(), { testi })
+  const texts: Record<string, RegExp[]> = {
+    EN: [/Rooms with a view/, /Silenzio dalle 22:30/, /nella veranda/],
+    ES: [/Rooms with a view/],
+    DE: [/Camere con vista dal 1987/, /7:30 auf der Veranda/],
+    IT: [/Camere con vista dal 1987/, /nella veranda/]
+  }
+  for (const [lingua, patterns] of Object.entries(texts)) {
+    const id = await newBooking()
+    await generate(id, { lingua })
+    const text = await textOf(id)
+    for (const pattern of patterns) t.match(text, pattern, lingua)
+  }
+  t.match((await put({ motto: 'Altro' })).json(), { data: { testi } }, 'other changes keep them')
+  t.same(fieldsAtFault(await put({ testi: { es: {}, en: { nome: 'x' } } })).sort(), ['testi.en.nome', 'testi.es'])
+  t.match((await put({ ...HOUSE, testi: null })).json(), { data: { testi: null } })
+})
+
 t.test('a change of nothing, or of read-only fields, changes neither version nor log', async (t) => {
   const entries = () => app.sql`select from audit_log where action = 'struttura_cambiata'`
   const before = await entries()

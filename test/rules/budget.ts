@@ -11,11 +11,11 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/alloggiati'], lines: 13_680, files: 108 },
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
-  { folders: ['src/pdf'], lines: 4836, files: 60 },
+  { folders: ['src/pdf'], lines: 4839, files: 60 },
   { folders: ['src/scanning'], lines: 2700, files: 38 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
-  { folders: ['src'], lines: 57_315, files: 626 },
-  { folders: ['test'], lines: 65_220, files: 412 }
+  { folders: ['src'], lines: 57_643, files: 628 },
+  { folders: ['test'], lines: 65_820, files: 414 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

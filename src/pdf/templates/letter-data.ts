@@ -1,5 +1,5 @@
 import type { Static } from '@sinclair/typebox'
-import type { establishmentFields } from '#schemas/establishment.ts'
+import type { establishmentFields, HouseTexts } from '#schemas/establishment.ts'
 import type { LetterWishes } from '#schemas/letter.ts'
 import type { Day } from '#src/lib/time.ts'
 import { languageOf, type Language } from '../language/formats.ts'
@@ -8,7 +8,9 @@ import texts from './letter-texts.json' with { type: 'json' }
 type Optional<T> = { [K in keyof T]?: T[K] | undefined }
 
 /** The establishment that sends the letter. Missing fields are left out. */
-type Establishment = Optional<Record<keyof typeof establishmentFields, string | null>>
+type Establishment = Optional<Record<keyof typeof establishmentFields, string | null>> & {
+  testi?: HouseTexts | null | undefined
+}
 
 export interface LetterRequest {
   nome_ospite: string
@@ -36,8 +38,9 @@ const LINES_TOGETHER = 20
 
 /** Builds the data of the welcome letter's template, and its language. Blank texts count as missing. */
 export function letterData (request: LetterRequest): { language: Language, data: Record<string, unknown> } {
-  const { struttura, soggiorno, template_data: wishes = {} } = request
+  const { soggiorno, template_data: wishes = {} } = request
   const language = languageOf(request.lingua)
+  const struttura = { ...request.struttura, ...request.struttura.testi?.[language] }
   const { uno = {}, ...several } = LETTER_TEXTS[language]
   const usual = request.ospiti === 1 ? { ...several, ...uno } : several
   const { greeting, text1, text2, text3, enjoy_text: enjoyText, ...parole } = usual

@@ -1,0 +1,1 @@
+ALTER TABLE "struttura" ADD COLUMN "testi" jsonb;
