@@ -1,6 +1,6 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { BookingId, Closed, OneOf } from './common.ts'
-import { IMAGE_EXTENSIONS, IMAGE_FORMATS, ImageText, JPEG_EXAMPLE } from './image.ts'
+import { IMAGE_FORMATS, ImageText, JPEG_EXAMPLE, SOURCE_EXTENSIONS } from './image.ts'
 import { SIDES } from './storage.ts'
 
 /** Index in the booking's guest list, up to the limit of `saveOspiti`. */
@@ -18,7 +18,9 @@ export const DocumentUpload = Closed(
     guest_idx: guestIndex,
     side,
     base64Image: ImageText,
-    ext: OneOf(IMAGE_EXTENSIONS)
+    ext: OneOf(SOURCE_EXTENSIONS, {
+      description: 'Il formato che si invia; HEIC, AVIF, TIFF e PDF si salvano come JPEG'
+    })
   },
   { examples: [{ booking_id: 1, guest_idx: 0, side: 'front', base64Image: JPEG_EXAMPLE, ext: 'jpg' }] }
 )

@@ -19,10 +19,10 @@ export const PNG_EXAMPLE = 'iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAMAAADz0U65AAAAA1BM
  */
 export const ImageText = Type.String({
   format: 'byte',
-  description: 'Base64, anche preceduto da «data:image/jpeg;base64,» (o png, webp)'
+  description: 'Base64, anche a righe, URL-safe o senza riempimento, anche preceduto da «data:image/jpeg;base64,»'
 })
 
-/** Accepted image formats with file extensions and media type. Stored files use the first extension. */
+/** Formats of stored images with file extensions and media type. Stored files use the first extension. */
 export const IMAGE_FORMATS = {
   jpeg: { extensions: ['jpg', 'jpeg'], contentType: 'image/jpeg' },
   png: { extensions: ['png'], contentType: 'image/png' },
@@ -31,6 +31,20 @@ export const IMAGE_FORMATS = {
 export type ImageFormat = keyof typeof IMAGE_FORMATS
 export type ImageExtension = typeof IMAGE_FORMATS[ImageFormat]['extensions'][number]
 
+/** Further formats that are accepted, with their file extensions. They are stored as JPEG. */
+const CONVERTED_FORMATS = {
+  heic: { extensions: ['heic', 'heif'] },
+  avif: { extensions: ['avif'] },
+  tiff: { extensions: ['tif', 'tiff'] },
+  pdf: { extensions: ['pdf'] }
+} as const
+
+export const SOURCE_FORMATS = { ...IMAGE_FORMATS, ...CONVERTED_FORMATS } as const
+export type SourceFormat = keyof typeof SOURCE_FORMATS
+
 /** All accepted file extensions. */
-export const IMAGE_EXTENSIONS = Object.values(IMAGE_FORMATS).flatMap(({ extensions }): readonly ImageExtension[] =>
+export const SOURCE_EXTENSIONS = Object.values(SOURCE_FORMATS).flatMap(({ extensions }): readonly string[] =>
   extensions)
+
+/** The accepted formats in words. */
+export const SOURCE_WORDS = 'JPEG, PNG, WebP, HEIC, AVIF, TIFF o un PDF di una pagina con una sola immagine'

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed } from './common.ts'
 import { Uuid } from './auth/uuid.ts'
+import { SOURCE_WORDS } from './image.ts'
 
 /** Maximum bytes of an uploaded profile picture, else 413. */
 export const PICTURE_BYTES_MAX = 5 * 1024 * 1024
@@ -12,7 +13,7 @@ export const PictureForm = Closed(
   {
     file: Type.Unsafe<Buffer<ArrayBuffer>>({
       contentMediaType: 'application/octet-stream',
-      description: 'L’immagine, con filename: JPEG, PNG o WebP, che si riconosce dai byte, al massimo ' +
+      description: `L’immagine, con filename: ${SOURCE_WORDS}. Si riconosce dai byte. Al massimo ` +
         `${PICTURE_BYTES_MAX / 1024 ** 2} MiB`
     }),
     userId: { ...Uuid, description: 'L’id dell’operatore' }

@@ -29,6 +29,11 @@ export const FILES = {
       cause: 'Il file supera il limite.',
       remedy: 'Inviare un file più piccolo.'
     },
+    IMMAGINE_TROPPO_GRANDE: {
+      statuses: [413],
+      cause: 'L’immagine ha più pixel di quelli ammessi.',
+      remedy: 'Ridurre l’immagine.'
+    },
     INTERVALLO_NON_VALIDO: {
       statuses: [416],
       cause: '`Range` comincia oltre la fine del file.',

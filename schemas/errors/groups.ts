@@ -10,7 +10,8 @@ export const DOWNLOAD_ERRORS = ['INTERVALLO_NON_VALIDO', ...READING_ERRORS] as c
 
 /** Operations that store an uploaded image. */
 export const IMAGE_ERRORS = [
-  'CONTENUTO_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO', 'ARCHIVIO_NON_DISPONIBILE'
+  'CONTENUTO_TROPPO_GRANDE', 'IMMAGINE_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO',
+  'ARCHIVIO_NON_DISPONIBILE'
 ] as const satisfies ErrorCode[]
 
 /** Operations that check a template. */

@@ -4,7 +4,7 @@ import {
   DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadResponse
 } from '#schemas/document.ts'
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
-import { IMAGE_BODY_MAX } from '#schemas/image.ts'
+import { IMAGE_BODY_MAX, SOURCE_WORDS } from '#schemas/image.ts'
 import { IMAGE_STATES } from '#schemas/privacy.ts'
 import { REPORT_DEFAULTS, storedFile, type PersonalDataReport } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
@@ -13,6 +13,7 @@ import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
+import { LIMIT_WORDS } from '#src/services/images/image-limits.ts'
 import type { FileService } from '#src/services/files/file-service.ts'
 import { DocumentoNonTrovato } from './errors.ts'
 import { DOCUMENTS, bookingPrefix, guestPrefix, sidePrefix } from './image-names.ts'
@@ -57,8 +58,8 @@ const uploadRoute = {
     'uploadDocumento', 'Salva l’immagine di un lato del documento di un ospite', {
       errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
       description:
-        'JPEG, PNG o WebP di al massimo 10 MiB, 24 megapixel e 8000 pixel per lato. L’immagine è ricodificata senza ' +
-        'metadati e cifrata, e sostituisce quella dello stesso lato.',
+        `${SOURCE_WORDS}, di al massimo 10 MiB, ${LIMIT_WORDS}. L’immagine è ricodificata senza metadati, ridotta a ` +
+        '24 megapixel e cifrata, e sostituisce quella dello stesso lato.',
       body: DocumentUpload,
       response: { 200: DocumentUploadResponse }
     }

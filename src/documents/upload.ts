@@ -1,6 +1,6 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { DocumentUpload } from '#schemas/document.ts'
-import { IMAGE_FORMATS } from '#schemas/image.ts'
+import { SOURCE_FORMATS } from '#schemas/image.ts'
 import { requirePlace, type GuestPlace } from '#src/bookings/index.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { authorOf } from '#src/services/audit/log.ts'
@@ -18,7 +18,8 @@ type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files'>
  * Stores an image of a guest’s document. It replaces the previous one, in any format.
  * @param signal aborted when the client disconnects
  * @returns the name of the object
- * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
+ * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande and ImmagineTroppoGrande (413);
+ * ServizioOccupato (503)
  */
 export async function saveImage (
   app: App, request: FastifyRequest, upload: DocumentUpload, signal: AbortSignal
@@ -68,11 +69,11 @@ function placeOf ({ booking_id: prenotazione_id, guest_idx }: DocumentUpload): G
   return { prenotazione_id, guest_idx }
 }
 
-function checkExtension ({ ext }: DocumentUpload, { format }: Image): void {
-  const { extensions } = IMAGE_FORMATS[format]
+function checkExtension ({ ext }: DocumentUpload, { source }: Image): void {
+  const { extensions } = SOURCE_FORMATS[source]
   if (extensions.some((each) => each === ext)) return
   throw new CampiNonValidi({
     campo: 'ext',
-    messaggio: `non corrisponde all’immagine, che è ${format.toUpperCase()} (${extensions.join(' o ')})`
+    messaggio: `non corrisponde all’immagine, che è ${source.toUpperCase()} (${extensions.join(' o ')})`
   })
 }

@@ -17,7 +17,7 @@ const OUTPUT = {
 
 /** Decodes an untrusted image and renders it upright, without metadata, and never larger than it is. */
 export default async function renderImage ({ bytes, rendering }: RenderJob): Promise<Opened<Rendered>> {
-  return await withImage(bytes, async (image, ownFormat) => {
+  return await withImage(bytes, async (image, { format: ownFormat }) => {
     const { quality, format = ownFormat } = rendering
     // PNG would reduce its colours.
     const output = { ...OUTPUT[format], ...(quality && format !== 'png' ? { quality } : {}) }

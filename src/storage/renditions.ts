@@ -8,6 +8,7 @@ import { CampiNonValidi, SpazioEsaurito } from '#src/lib/errors.ts'
 import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { ArchivioPieno } from '#src/services/files/errors.ts'
 import type { StoredFile, WrittenFile } from '#src/services/files/file-service.ts'
+import { ImmagineTroppoGrande } from '#src/services/images/errors.ts'
 import { lockFile } from './object-rows.ts'
 import { StorageError } from './protocol/errors.ts'
 import type { Rendered, RenderJob } from './render-image.ts'
@@ -53,7 +54,7 @@ export function createRenditions ({ db, files, images }: Pick<FastifyInstance, '
       const contentType = format === 'avif' ? 'image/avif' : IMAGE_FORMATS[format].contentType
       return { content: Buffer.from(made.buffer, made.byteOffset, made.byteLength), contentType }
     } catch (err) {
-      if (!(err instanceof CampiNonValidi)) throw err
+      if (!(err instanceof CampiNonValidi || err instanceof ImmagineTroppoGrande)) throw err
       throw new StorageError('InvalidRequest', 'The source image is invalid or unsupported for rendering')
     }
   }

@@ -1,14 +1,22 @@
+import { readFileSync } from 'node:fs'
 import sharp from 'sharp'
 import t from 'tap'
 import { eraseLateResponses } from '#src/http/idempotency/erased-responses.ts'
 import { BOOKINGS, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
-import { jpeg, png, webp } from '#test/services/images/pictures.ts'
+import { jpeg, pdfOf, picture, png, webp } from '#test/services/images/pictures.ts'
 import { uploading } from './uploading.ts'
 
 const { app, call, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
 const { upload, newBooking, show, stored } = uploading({ app, call })
 const front = await jpeg()
+const others = [
+  { image: readFileSync(new URL('../../fixtures/images/halves.heic', import.meta.url)), ext: 'HEIC' },
+  { image: await picture().avif({ effort: 0 }).toBuffer(), ext: 'avif' },
+  { image: await picture().tiff().toBuffer(), ext: 'Tif' },
+  { image: await pdfOf([[front]]), ext: 'pdf' },
+  { image: front, ext: ' JPG' }
+]
 
 t.test('an image is stored, and read back', async (t) => {
   const id = await newBooking()
@@ -49,11 +57,21 @@ t.test('every accepted format is stored as that format', async (t) => {
   }
 })
 
+t.test('HEIC, AVIF, TIFF and PDF are stored as JPEG, and the extension may be in upper case', async (t) => {
+  const id = await newBooking()
+  for (const { image, ext } of others) {
+    const response = await upload(id, { image, ext })
+    t.match(response.json(), { path: `documents/${id}/0/front.jpg` }, ext)
+    t.equal((await show(id)).headers['content-type'], 'image/jpeg')
+  }
+  t.match((await upload(id, { image: front, ext: 'PNG' })).json(), { error: /JPEG \(jpg o jpeg\)/ })
+})
+
 t.test('a data URL of an image is accepted, of anything else refused', async (t) => {
   const id = await newBooking()
   const text = front.toString('base64')
   t.equal((await upload(id, { base64Image: `data:image/jpeg;base64,${text}` })).statusCode, 200)
-  for (const prefix of ['data:text/html;base64,', 'data:image/svg+xml;base64,', 'data:,', 'data:image/jpeg,']) {
+  for (const prefix of ['data:text/html;base64,', 'data:,', 'data:image/jpeg,']) {
     const response = await upload(id, { base64Image: prefix + text })
     t.equal(response.statusCode, 400, prefix)
     t.same(fieldsAtFault(response), ['base64Image'])

@@ -6,7 +6,7 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 8820, files: 97 },
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 8880, files: 101 },
   { folders: ['src/identity'], lines: 13_000, files: 125 },
   { folders: ['src/alloggiati'], lines: 13_680, files: 108 },
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },

@@ -1,6 +1,7 @@
 import multipart from '@fastify/multipart'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import type { FastifyInstance } from 'fastify'
+import { SOURCE_WORDS } from '#schemas/image.ts'
 import { PICTURE_BYTES_MAX, PICTURE_SIDE_MAX, PictureResponse, PictureForm } from '#schemas/picture.ts'
 import type { AuthUser } from '#schemas/auth/user.ts'
 import type { Operator } from '#schemas/operator.ts'
@@ -37,7 +38,7 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
       'setImmagineProfilo', 'Salva l’immagine del profilo di un operatore', {
         errorCodes: ['UTENTE_NON_TROVATO', ...IMAGE_ERRORS],
         description:
-          'JPEG, PNG o WebP di al massimo 5 MiB, ricodificata a non più di 512 pixel per lato, senza metadati. Il ' +
+          `${SOURCE_WORDS}, di al massimo 5 MiB, ricodificata a non più di 512 pixel per lato, senza metadati. Il ` +
           'suo indirizzo è anche in user_metadata.avatar_url.',
         consumes: ['multipart/form-data'],
         body: PictureForm,

@@ -1,6 +1,9 @@
 import sharp, { type Sharp } from 'sharp'
-import { IMAGE_FORMATS, type ImageFormat } from '#schemas/image.ts'
-import { PIXELS_MAX, SECONDS_MAX, SIDE_MAX } from './image-limits.ts'
+import { IMAGE_FORMATS, type ImageFormat, type SourceFormat } from '#schemas/image.ts'
+import { decodeHeic } from './heic.ts'
+import { KEPT_PIXELS_MAX, PIXELS_MAX, SECONDS_MAX, SIDE_MAX } from './image-limits.ts'
+import { isPdf, pictureOfPdf } from './pdf-picture.ts'
+import type { RawImage } from './raw-image.ts'
 
 const PNG_SIGNATURE = 8
 const RIFF_HEADER = 12
@@ -45,14 +48,26 @@ function nameAt (view: DataView, at: number): string {
 /* For tasks of `services/workers`: only their threads load the decoding library. */
 
 /** The reason why an image is rejected. */
-export type ImageFault = 'format' | 'damaged' | 'large' | 'frames' | 'complex'
+export type ImageFault = 'format' | 'damaged' | 'frames' | 'complex' | 'pdf'
 
-export type Opened<Made> = { fault: ImageFault } | { fault: null, made: Made }
+/** A rejected image, with its size if it is too large, or what was made of it. */
+export type Opened<Made> =
+  | { fault: ImageFault }
+  | { fault: 'large', width: number, height: number }
+  | { fault: null, made: Made }
+
+/** An accepted image: its format, and the one in which it is stored. */
+export interface ImageKind {
+  source: SourceFormat
+  format: ImageFormat
+  /** Limits the longer side, in pixels. Undefined unless the image is to be reduced. */
+  sideMax: number | undefined
+}
 
 // Disables all of the library's decoders, then enables those of accepted formats.
 sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
-  operation: ['VipsForeignLoadJpegBuffer', 'VipsForeignLoadPngBuffer', 'VipsForeignLoadWebpBuffer']
+  operation: ['Jpeg', 'Png', 'Webp', 'Heif', 'Tiff'].map((name) => `VipsForeignLoad${name}Buffer`)
 })
 // No image is decoded twice, and the pool limits concurrency.
 sharp.cache(false)
@@ -63,29 +78,68 @@ sharp.concurrency(1)
  * before decoding.
  */
 export async function withImage<Made> (
-  bytes: Uint8Array, make: (image: Sharp, format: ImageFormat) => Promise<Made>
+  bytes: Uint8Array, make: (image: Sharp, kind: ImageKind) => Promise<Made>
 ): Promise<Opened<Made>> {
   if (bytes.byteLength === 0) return { fault: 'format' }
   try {
-    const image = sharp(bytes, { failOn: 'error', limitInputPixels: PIXELS_MAX, sequentialRead: true })
-      .timeout({ seconds: SECONDS_MAX })
-    const { format, width, height } = await image.metadata()
-    if (!isTaken(format)) return { fault: 'format' }
-    if (Math.max(width, height) > SIDE_MAX || width * height > PIXELS_MAX) return { fault: 'large' }
-    if (isAnimated(bytes, format)) return { fault: 'frames' }
-    return { fault: null, made: await make(image.autoOrient(), format) }
+    const opened = isPdf(bytes) ? await openPdf(bytes) : await openImage(bytes)
+    if ('fault' in opened) return opened
+    const { image, source, width, height } = opened
+    const format = isStored(source) ? source : 'jpeg'
+    const made = await make(image.timeout({ seconds: SECONDS_MAX }), {
+      source, format, sideMax: reducedSide(width, height)
+    })
+    return { fault: null, made }
   } catch (err) {
     return { fault: faultOf(err as Error) }
   }
 }
 
-function isTaken (format: string): format is ImageFormat {
+interface OpenImage { image: Sharp, source: SourceFormat, width: number, height: number }
+type Rejected = Exclude<Opened<never>, { fault: null }>
+
+async function openImage (bytes: Uint8Array): Promise<OpenImage | Rejected> {
+  const { format, compression, width, height, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata()
+  const source = sourceOf(format, compression)
+  if (source === undefined) return { fault: 'format' }
+  if (Math.max(width, height) > SIDE_MAX || width * height > PIXELS_MAX) return { fault: 'large', width, height }
+  if (isAnimated(bytes, format) || (pages > 1 && !isStored(source))) return { fault: 'frames' }
+  const image = source === 'heic'
+    ? ofPixels(await decodeHeic(bytes))
+    : sharp(bytes, { failOn: 'error', limitInputPixels: PIXELS_MAX, sequentialRead: true }).autoOrient()
+  return { image: isStored(source) ? image : image.flatten({ background: 'white' }), source, width, height }
+}
+
+async function openPdf (bytes: Uint8Array): Promise<OpenImage | Rejected> {
+  const picture = await pictureOfPdf(bytes)
+  if (picture === undefined) return { fault: 'pdf' }
+  const { width, height } = picture
+  if (Math.max(width, height) > SIDE_MAX) return { fault: 'large', width, height }
+  return { image: ofPixels(picture).flatten({ background: 'white' }), source: 'pdf', width, height }
+}
+
+function ofPixels ({ data, turn = 0, ...raw }: RawImage): Sharp {
+  return sharp(data, { raw, limitInputPixels: PIXELS_MAX }).rotate(turn)
+}
+
+/** The library names HEIC and AVIF alike. */
+function sourceOf (format: string, compression: string | undefined): SourceFormat | undefined {
+  if (format === 'heif') return compression === 'av1' ? 'avif' : compression === 'hevc' ? 'heic' : undefined
+  return format === 'tiff' || isStored(format) ? format : undefined
+}
+
+function isStored (format: string): format is ImageFormat {
   return Object.hasOwn(IMAGE_FORMATS, format)
+}
+
+/** The longer side of an image above `KEPT_PIXELS_MAX` when it is reduced to that. */
+function reducedSide (width: number, height: number): number | undefined {
+  const scale = Math.sqrt(KEPT_PIXELS_MAX / (width * height))
+  return scale < 1 ? Math.floor(Math.max(width, height) * scale) : undefined
 }
 
 /** The library has no error codes, only messages. Other messages mean that the bytes cannot be decoded. */
 function faultOf ({ message }: Error): ImageFault {
   if (/unsupported image format/.test(message)) return 'format'
-  if (/exceeds pixel limit/.test(message)) return 'large'
   return /timeout|unable to encode/.test(message) ? 'complex' : 'damaged'
 }

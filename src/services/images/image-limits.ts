@@ -1,7 +1,12 @@
 /* Limits of an image, checked in its header before decoding. */
 
-/** Covers the default photos of every phone. Larger images are made to exhaust memory. */
-export const PIXELS_MAX = 24_000_000
-export const SIDE_MAX = 8000
-/** Timeout of one image in seconds. The largest WebP takes four on an idle machine, a photo half a second. */
+/** Covers the cameras of phones at their largest. Larger images are made to exhaust memory. */
+export const PIXELS_MAX = 50_000_000
+export const SIDE_MAX = 12_000
+/** The default photos of every phone. A larger image is reduced to it. */
+export const KEPT_PIXELS_MAX = 24_000_000
+/** Timeout of one image in seconds. The largest WebP takes eight on an idle machine, a photo half a second. */
 export const SECONDS_MAX = 20
+
+/** The limits in words, for the descriptions. */
+export const LIMIT_WORDS = `${PIXELS_MAX / 1e6} megapixel e ${SIDE_MAX} pixel per lato`

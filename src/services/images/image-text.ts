@@ -1,10 +1,15 @@
-import { IMAGE_BYTES_MAX, IMAGE_FORMATS } from '#schemas/image.ts'
-import { decodeBase64, decodedSize } from '#src/lib/base64.ts'
+import { IMAGE_BYTES_MAX } from '#schemas/image.ts'
+import { decodeBase64, strictBase64 } from '#src/lib/base64.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { ContenutoTroppoGrande } from '../files/errors.ts'
 
-/** Prefixes of `FileReader.readAsDataURL` in browsers. */
-const PREFIXES = Object.values(IMAGE_FORMATS).map(({ contentType }) => `data:${contentType};base64,`)
+/**
+ * The prefix of a data URL, in any letter case and with parameters. Browsers write no type, or `octet-stream`, for a
+ * format that they do not know. The content decides.
+ */
+const PREFIX =
+  /^data:(?:image\/[\w.+-]+|application\/(?:pdf|octet-stream))?(?:;[\w.+-]+=(?:"[^"]*"|[^;,"]*))*;base64,/i
+const PREFIX_MAX = 300
 
 export const NOT_BASE64 = 'non è Base64 valido'
 
@@ -13,7 +18,7 @@ export const NOT_BASE64 = 'non è Base64 valido'
  * takes a tenth of the time of a regular expression.
  */
 export function isImageText (text: string): boolean {
-  return decodeBase64(withoutPrefix(text)) !== undefined
+  return decode(text) !== undefined
 }
 
 /**
@@ -21,13 +26,13 @@ export function isImageText (text: string): boolean {
  * @throws CampiNonValidi; ContenutoTroppoGrande (413) above `bytesMax`
  */
 export function readImageText (campo: string, text: string, bytesMax = IMAGE_BYTES_MAX): Buffer<ArrayBuffer> {
-  const data = withoutPrefix(text)
-  if (decodedSize(data) > bytesMax) throw new ContenutoTroppoGrande(String(bytesMax))
-  const bytes = decodeBase64(data)
+  const bytes = decode(text)
   if (bytes === undefined) throw new CampiNonValidi({ campo, messaggio: NOT_BASE64 })
+  if (bytes.length > bytesMax) throw new ContenutoTroppoGrande(String(bytesMax))
   return bytes
 }
 
-function withoutPrefix (text: string): string {
-  return text.slice(PREFIXES.find((each) => text.startsWith(each))?.length ?? 0)
+function decode (text: string): Buffer<ArrayBuffer> | undefined {
+  const data = text.slice(PREFIX.exec(text.slice(0, PREFIX_MAX))?.[0].length ?? 0)
+  return decodeBase64(data) ?? decodeBase64(strictBase64(data))
 }

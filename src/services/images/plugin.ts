@@ -1,28 +1,28 @@
 import fp from 'fastify-plugin'
-import { IMAGE_FORMATS, type ImageExtension, type ImageFormat } from '#schemas/image.ts'
+import {
+  IMAGE_FORMATS, SOURCE_WORDS, type ImageExtension, type ImageFormat, type SourceFormat
+} from '#schemas/image.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import type { RunOptions } from '../workers/pool.ts'
-import { PIXELS_MAX, SIDE_MAX } from './image-limits.ts'
+import { PIXELS_MAX } from './image-limits.ts'
 import type { ImageFault, Opened } from './decode-image.ts'
+import { ImmagineTroppoGrande } from './errors.ts'
 import type { Picture, Reencoded } from './reencode.ts'
 
 const FAULTS: Readonly<Record<ImageFault, string>> = {
-  format: 'non è un’immagine JPEG, PNG o WebP',
+  format: `non è un’immagine ${SOURCE_WORDS}`,
   damaged: 'è un’immagine danneggiata o incompleta',
-  large: `è un’immagine troppo grande: al massimo ${PIXELS_MAX / 1e6} megapixel e ${SIDE_MAX} pixel per lato`,
-  frames: 'è un’animazione: serve una sola immagine',
-  complex: 'è un’immagine troppo complessa'
-}
-
-/** The 400 for a rejected image. `campo` is its field. */
-function imageRefusal (campo: string, fault: ImageFault): CampiNonValidi {
-  return new CampiNonValidi({ campo, messaggio: FAULTS[fault] })
+  frames: 'è un’animazione, o ha più immagini: serve una sola immagine',
+  complex: 'è un’immagine troppo complessa',
+  pdf: `è un PDF: serve una pagina sola, con una sola immagine di al massimo ${PIXELS_MAX / 1e6} megapixel`
 }
 
 /** A re-encoded image. */
 export interface Image {
   bytes: Buffer
   format: ImageFormat
+  /** The format that was sent. */
+  source: SourceFormat
   contentType: string
   extension: ImageExtension
 }
@@ -35,9 +35,9 @@ interface ReencodeOptions extends MakeOptions, Pick<Picture, 'sideMax'> {}
 
 export interface Images {
   /**
-   * Re-encodes an untrusted image so that it is safe to store. It accepts JPEG, PNG or WebP by content, and returns it
+   * Re-encodes an untrusted image so that it is safe to store. It detects the format by content, and returns the image
    * upright and without metadata. The bytes may be transferred to a thread, which empties the buffer.
-   * @throws CampiNonValidi for anything else
+   * @throws CampiNonValidi for anything else; ImmagineTroppoGrande (413)
    * @throws ServizioOccupato when too many images are queued
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
@@ -71,8 +71,9 @@ export default fp(async function images (app) {
       deadlineMs: DEADLINE_MS,
       transfer: transferable(payload.bytes)
     })
-    if (opened.fault !== null) throw imageRefusal(campo, opened.fault)
-    return opened.made
+    if (opened.fault === null) return opened.made
+    if (opened.fault === 'large') throw new ImmagineTroppoGrande(String(opened.width), String(opened.height))
+    throw new CampiNonValidi({ campo, messaggio: FAULTS[opened.fault] })
   }
 
   app.decorate('images', {
@@ -81,7 +82,8 @@ export default fp(async function images (app) {
       const made = await make<Picture, Reencoded>(TASK, { bytes, sideMax }, options)
       const { extensions: [extension], contentType } = IMAGE_FORMATS[made.format]
       const { buffer, byteOffset, byteLength } = made.bytes
-      return { bytes: Buffer.from(buffer, byteOffset, byteLength), format: made.format, contentType, extension }
+      const { format, source } = made
+      return { bytes: Buffer.from(buffer, byteOffset, byteLength), format, source, contentType, extension }
     }
   })
 }, { name: 'images', dependencies: ['workers'] })

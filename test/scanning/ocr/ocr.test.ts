@@ -1,10 +1,12 @@
 import { randomBytes } from 'node:crypto'
+import { readFileSync } from 'node:fs'
 import sharp from 'sharp'
 import t from 'tap'
 import type { OcrResponse } from '#schemas/ocr.ts'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
-import { jpeg } from '#test/services/images/pictures.ts'
+import { pngOf } from '#test/services/images/hostile.ts'
+import { jpeg, pdfOf } from '#test/services/images/pictures.ts'
 import { CLEAN, photograph, skip } from '../mrz/reader/render.ts'
 import { page } from './pages.ts'
 
@@ -15,6 +17,13 @@ const LINES = ['Comune di Bergamo', 'Carta di soggiorno', 'Valida fino al 12 mar
 const SHOT = { ...CLEAN, size: 26 }
 // Made first: after the first decoding, sharp accepts no other formats.
 const line = await page(LINES.slice(0, 1), { width: 500, dpi: 130 })
+const photo = skip ? line : await photograph(PASSPORT, SHOT)
+const others = {
+  heic: readFileSync(new URL('../../../fixtures/images/passport.heic', import.meta.url)),
+  avif: await sharp(photo).avif({ effort: 0 }).toBuffer(),
+  tiff: await sharp(photo).tiff().toBuffer(),
+  pdf: await pdfOf([[photo]])
+}
 const { app, call, logs } = await build(t, { RATE_LIMIT_HEAVY_MAX: '1000' })
 
 /** The text reader would need more than its deadline for it. */
@@ -79,10 +88,33 @@ t.test('noise is answered without a text, and never reaches the text reader', as
   t.same(response.json(), { text: '', mrz: null })
 })
 
-t.test('accepts a data URL of an image', async (t) => {
+t.test('accepts data URLs and Base64 as phones, browsers and mail programs write them', async (t) => {
   const text = line.toString('base64')
-  t.equal((await ocr(`data:image/jpeg;base64,${text}`, { solo_mrz: true })).statusCode, 200)
-  t.same(fieldsAtFault(await ocr(`data:text/html;base64,${text}`)), ['image'])
+  const prefixes = [
+    'data:image/jpeg;base64,', 'data:image/jpg;base64,', 'DATA:IMAGE/JPEG;BASE64,', 'data:;base64,',
+    'data:application/octet-stream;base64,', 'data:image/jpeg;name=foto%201.jpg;base64,',
+    'data:image/jpeg;name="a;b";charset=utf-8;base64,'
+  ]
+  const lines = text.replace(/.{76}/g, '$&\r\n')
+  const urlSafe = line.toString('base64url')
+  t.match(urlSafe, /^(?=.*-)(?=.*_)/)
+  const texts = [...prefixes.map((prefix) => prefix + text), lines, `${prefixes[0]}\n${lines}\n`, urlSafe, ` ${text}`]
+  for (const image of texts) t.equal((await ocr(image, { solo_mrz: true })).statusCode, 200, image.slice(0, 50))
+  for (const prefix of ['data:text/html;base64,', 'data:image/jpeg,', 'data:image/jpeg;base64', 'data:,']) {
+    t.same(fieldsAtFault(await ocr(prefix + text)), ['image'], prefix)
+  }
+})
+
+t.test('reads a zone in HEIC, AVIF, TIFF and PDF', { skip }, async (t) => {
+  for (const [name, bytes] of Object.entries(others)) {
+    t.same((await ocr(bytes, { solo_mrz: true })).json(), { text: '', mrz: PASSPORT }, name)
+  }
+})
+
+t.test('returns 413 with the size of an image of more than 50 megapixels', async (t) => {
+  t.match((await ocr(pngOf(10_001, 5000, 1, 0))).json(), {
+    status: 413, codice: 'IMMAGINE_TROPPO_GRANDE', error: /10001 × 5000 pixel: al massimo 50 megapixel/
+  })
 })
 
 t.test('returns 400 for text that is no image, and 413 above 10 MiB', async (t) => {

@@ -1,23 +1,39 @@
+import { readFileSync } from 'node:fs'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { build } from '#test/helper.ts'
 import { hostileFiles, MARK, pngOf } from './hostile.ts'
-import { jpeg, lying, picture, png, webp } from './pictures.ts'
+import { jpeg, lying, pdfOf, picture, png, webp } from './pictures.ts'
 
 // Created first: once an image was decoded, the library accepts no other formats.
 const files = await hostileFiles()
 const turned = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(lying))
 const profiled = await picture().withIccProfile('p3').jpeg().toBuffer()
+const converted = {
+  heic: fixture('halves.heic'),
+  avif: await picture().avif({ effort: 0 }).toBuffer(),
+  tiff: await picture().tiff().toBuffer(),
+  pdf: await pdfOf([[await jpeg()]]),
+  'pdf of a PNG': await pdfOf([[await png()]])
+}
+const turnedPage = await pdfOf([[await jpeg()]], 90)
+const black = { r: 0, g: 0, b: 0, alpha: 0 }
+const transparent = await sharp({ create: { width: 8, height: 8, channels: 4, background: black } })
+  .tiff({ compression: 'lzw' }).toBuffer()
 const { app } = await build(t)
+
+function fixture (name: string): Buffer {
+  return readFileSync(new URL(`../../../fixtures/images/${name}`, import.meta.url))
+}
 
 const reencode = (bytes: Buffer, sideMax?: number) =>
   app.images.reencode(Buffer.from(bytes), { campo: 'file', caller: 'prova', sideMax })
 
 for (const { what, bytes, refusal } of files) {
   if (refusal) {
-    t.test(`${what} is rejected with a 400 that says why`, async (t) => {
+    t.test(`${what} is rejected with a 400 or 413 that says why`, async (t) => {
       const err = await reencode(bytes).then(() => undefined, (err: Error & { statusCode?: number }) => err)
-      t.equal(err?.statusCode, 400)
+      t.equal(err?.statusCode, /al massimo 50 megapixel e/.test(err?.message ?? '') ? 413 : 400)
       t.match(err?.message, refusal)
     })
   } else {
@@ -55,9 +71,34 @@ t.test('colours are converted to the standard profile, and the profile is remove
   t.equal((await sharp(bytes).metadata()).icc, undefined)
 })
 
-t.test('an image of 24 megapixels is accepted, and one of 8,000 pixels a side', async (t) => {
+t.test('an image of 24 megapixels keeps its size, and so does one of 12,000 pixels a side', async (t) => {
   t.match(await sharp((await reencode(pngOf(6000, 4000, 1, 0))).bytes).metadata(), { width: 6000, height: 4000 })
-  t.match(await sharp((await reencode(pngOf(8000, 10, 1, 0))).bytes).metadata(), { width: 8000, height: 10 })
+  t.match(await sharp((await reencode(pngOf(12_000, 10, 1, 0))).bytes).metadata(), { width: 12_000, height: 10 })
+})
+
+t.test('an image of up to 50 megapixels is reduced to 24', async (t) => {
+  for (const bytes of [pngOf(10_000, 5000, 1, 0), fixture('halves-48-megapixels.heic')]) {
+    const { width, height } = await sharp((await reencode(bytes)).bytes).metadata()
+    t.ok(width * height <= 24e6 && width * height > 23.9e6, `${width} × ${height}`)
+  }
+})
+
+for (const [source, bytes] of Object.entries(converted)) {
+  t.test(`an image in ${source} is stored as JPEG with its content`, async (t) => {
+    const made = await reencode(bytes)
+    t.match(made, { source: source.replace(/ .*/, ''), format: 'jpeg', contentType: 'image/jpeg', extension: 'jpg' })
+    t.match(await sharp(made.bytes).metadata(), { format: 'jpeg', width: 64, height: 48 })
+    await matchesSides(t, made.bytes, ['red', 'blue'])
+  })
+}
+
+t.test('the rotation of a PDF page turns its image', async (t) => {
+  t.match(await sharp((await reencode(turnedPage)).bytes).metadata(), { width: 48, height: 64 })
+})
+
+t.test('a transparent image that is stored as JPEG gets a white background', async (t) => {
+  const { data } = await sharp((await reencode(transparent)).bytes).raw().toBuffer({ resolveWithObject: true })
+  t.ok(data[0]! > 250, String(data[0]))
 })
 
 t.test('an image is scaled down to the requested size, and never scaled up', async (t) => {

@@ -1,6 +1,7 @@
+import { readFileSync } from 'node:fs'
 import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
-import { jpeg, picture, png, webp, withPlace } from './pictures.ts'
+import { jpeg, pdfOf, picture, png, webp, withPlace } from './pictures.ts'
 
 /** A file that must be rejected, or reduced to its pixels. */
 interface HostileFile {
@@ -10,9 +11,10 @@ interface HostileFile {
   refusal?: RegExp
 }
 
-const FORMAT = /non è un’immagine JPEG, PNG o WebP/
+const FORMAT = /non è un’immagine JPEG, PNG/
 const DAMAGED = /danneggiata o incompleta/
-const LARGE = /troppo grande/
+const LARGE = /pixel: al massimo 50 megapixel e 12000 pixel per lato$/
+const PDF = /è un PDF: serve una pagina sola/
 const FRAMES = /animazione/
 
 /** Must not occur in the stored image. */
@@ -27,6 +29,7 @@ export async function hostileFiles (): Promise<HostileFile[]> {
   return [
     ...otherFormats(),
     ...await otherImages(),
+    ...await pdfs(photo),
     ...polyglots(photo, drawing, still),
     ...await metadata(photo),
     ...damaged(photo, drawing, still),
@@ -50,7 +53,6 @@ function otherFormats (): HostileFile[] {
     ['an SVG that names a file', `<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>${SVG}`],
     ['an SVG that is packed', gzipSync(SVG)],
     ['a page', HTML],
-    ['a PDF', '%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF'],
     ['a PostScript', '%!PS-Adobe-3.0 EPSF-3.0\n(x) run\n'],
     ['a ZIP', Buffer.from('504b0506000000000000000000000000000000000000', 'hex')],
     ['a program', Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01', 'latin1'), Buffer.alloc(64)])],
@@ -68,10 +70,24 @@ function otherFormats (): HostileFile[] {
 }
 
 async function otherImages (): Promise<HostileFile[]> {
-  const made = { GIF: picture().gif(), TIFF: picture().tiff(), AVIF: picture().avif({ effort: 0 }) }
-  return await Promise.all(Object.entries(made).map(async ([name, image]) => (
-    { what: `an image in ${name}`, bytes: await image.toBuffer(), refusal: FORMAT }
-  )))
+  const heic = readFileSync(new URL('../../../fixtures/images/halves.heic', import.meta.url))
+  return [
+    { what: 'an image in GIF', bytes: await picture().gif().toBuffer(), refusal: FORMAT },
+    { what: 'a HEIC without its end', bytes: heic.subarray(0, 700), refusal: DAMAGED },
+    { what: 'a TIFF without its end', bytes: (await picture().tiff().toBuffer()).subarray(0, 300), refusal: FORMAT }
+  ]
+}
+
+async function pdfs (photo: Buffer): Promise<HostileFile[]> {
+  const empty = '%PDF-1.7\n1 0 obj<</Type/Catalog>>endobj\ntrailer<</Root 1 0 R>>\n%%EOF'
+  const whole = await pdfOf([[photo]])
+  return [
+    { what: 'a PDF without pages', bytes: Buffer.from(empty), refusal: DAMAGED },
+    { what: 'a PDF without its second half', bytes: whole.subarray(0, whole.length / 2), refusal: /PDF|danneggiata/ },
+    { what: 'a PDF of two pages', bytes: await pdfOf([[photo], [photo]]), refusal: PDF },
+    { what: 'a PDF of two images', bytes: await pdfOf([[photo, await jpeg(100, 75)]]), refusal: PDF },
+    { what: 'a PDF of text', bytes: await pdfOf([[]]), refusal: PDF }
+  ]
 }
 
 /** Polyglots: image files that are also another format. Only the image is kept. */
@@ -124,10 +140,10 @@ export function bombs (): HostileFile[] {
     {
       what: 'a PNG of two thousand million by one',
       bytes: pngOf(0x7fffffff, 1, 1, 0, Buffer.alloc(0)),
-      refusal: /troppo grande|danneggiata/
+      refusal: /al massimo 50 megapixel|danneggiata/
     },
-    { what: 'a PNG that is one pixel too wide', bytes: pngOf(8001, 10, 1, 0), refusal: LARGE },
-    { what: 'a PNG a little over 24 megapixels', bytes: pngOf(6001, 4000, 1, 0), refusal: LARGE },
+    { what: 'a PNG that is one pixel too wide', bytes: pngOf(12_001, 10, 1, 0), refusal: LARGE },
+    { what: 'a PNG a little over 50 megapixels', bytes: pngOf(10_001, 5000, 1, 0), refusal: LARGE },
     { what: 'a JPEG of 65,500 by 65,500', bytes: jpegOfSize(65_500, 65_500), refusal: LARGE }
   ]
 }
