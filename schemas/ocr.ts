@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Nullable, OneOf, Upper } from './common.ts'
 import { ImageText, JPEG_EXAMPLE } from './image.ts'
+import { Avviso, ScannedGuest } from './scanning.ts'
 
 /** The languages of OCR. */
 const OCR_LANGUAGES = ['IT', 'EN', 'DE', 'FR'] as const
@@ -24,7 +25,12 @@ export type OcrBody = Static<typeof OcrBody>
 
 export const OcrResponse = Closed({
   text: Type.String({ description: 'Il testo; vuoto con solo_mrz' }),
-  mrz: Nullable(Type.Array(Type.String(), { description: 'Le righe della zona, o null se non ce n’è' }))
+  mrz: Nullable(Type.Array(Type.String(), { description: 'Le righe della zona, o null se non ce n’è' })),
+  ospite: Type.Optional({
+    ...ScannedGuest,
+    description: 'Senza zona: i campi proposti dal testo di una patente o carta d’identità italiana, da controllare'
+  }),
+  avvisi: Type.Optional(Type.Array(Avviso))
 }, {
   examples: [{
     text: 'REPUBBLICA ITALIANA\nCARTA DI IDENTITÀ\n',

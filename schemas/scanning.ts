@@ -28,6 +28,8 @@ export const ParseMrzBody = Closed(
   }
 )
 
+export type ParseMrzBody = Static<typeof ParseMrzBody>
+
 /** Whether a check digit is correct. Null if the layout has none. */
 const Check = Nullable(Type.Boolean())
 
@@ -84,11 +86,11 @@ export const ScannedGuest = Closed({
   ...GUEST_FIELDS,
   ...Object.fromEntries(BIRTH_PLACE_FIELDS.map((name) => [name, Type.Optional(Type.String())])) as
     Record<(typeof BIRTH_PLACE_FIELDS)[number], TOptional<TString>>,
-  proposti: Type.Optional(Type.Array(OneOf(BIRTH_PLACE_FIELDS), {
+  proposti: Type.Optional(Type.Array(OneOf([...SCANNED_FIELDS, ...BIRTH_PLACE_FIELDS]), {
     description: 'Campi proposti dal testo, da controllare: da togliere prima di salvare'
   })),
   da_completare: Type.Array(OneOf([...SCANNED_FIELDS, ...BIRTH_PLACE_FIELDS]), {
-    description: 'Campi che la zona non dice: da togliere prima di salvare'
+    description: 'Campi che il documento non dice: da togliere prima di salvare'
   })
 })
 export type ScannedGuest = Static<typeof ScannedGuest>

@@ -8,11 +8,11 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 8880, files: 101 },
   { folders: ['src/identity'], lines: 13_000, files: 125 },
-  { folders: ['src/alloggiati'], lines: 13_680, files: 108 },
+  { folders: ['src/alloggiati'], lines: 13_698, files: 108 },
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 4839, files: 60 },
-  { folders: ['src/scanning'], lines: 2700, files: 38 },
+  { folders: ['src/scanning'], lines: 3060, files: 44 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
   { folders: ['src'], lines: 57_643, files: 628 },
   { folders: ['test'], lines: 65_820, files: 414 }

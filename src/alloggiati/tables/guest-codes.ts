@@ -1,7 +1,7 @@
 import type { DocumentKind, GuestCodes } from '#src/scanning/index.ts'
 import type { Day } from '#src/lib/time.ts'
-import { inForce, ITALY, STATELESS } from './types.ts'
-import { comuneLabel } from './labels.ts'
+import { inForce, ITALY, STATELESS, type Stato } from './types.ts'
+import { comuneLabel, stateLabel } from './labels.ts'
 import type { Tables } from './code-tables.ts'
 
 /** The codes of the table `Tipi_Documento` by kind. Other kinds are no identity documents. */
@@ -12,7 +12,8 @@ const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
   'refugee-document': 'RIFUG',
   'electronic-card': 'IDELE',
   card: 'IDENT',
-  crew: 'TESEA'
+  crew: 'TESEA',
+  'driving-licence': 'PATEN'
 }
 
 /**
@@ -26,13 +27,14 @@ const STATELESS_PERSON = 'XXA'
 
 /** The police codes of what a document says. People may name a state instead of writing its ISO code. */
 export function guestCodes (tables: Tables, today: Day): GuestCodes {
-  const state = (alpha3: string): string | undefined => {
+  const stateRow = (alpha3: string): Stato | undefined => {
     const iso3 = OTHER_CODES[alpha3] ?? alpha3
     const found = tables.search('paesi').find((each) => each.iso3 === iso3 && inForce(each, today))
-    if (found !== undefined) return found.codice
+    if (found !== undefined) return found
     const [state, ...others] = tables.named('paesi', iso3).filter((each) => inForce(each, today))
-    return others.length > 0 ? undefined : state?.codice
+    return others.length > 0 ? undefined : state
   }
+  const state = (alpha3: string): string | undefined => stateRow(alpha3)?.codice
   return {
     citizenship: (alpha3) => alpha3 === STATELESS_PERSON ? STATELESS : state(alpha3),
     placeOfIssue: (alpha3) => {
@@ -47,6 +49,15 @@ export function guestCodes (tables: Tables, today: Day): GuestCodes {
       if (comune === undefined || others.length > 0) return undefined
       const { codice, provincia } = comune
       return { stato: ITALY, comune: codice, provincia, label: comuneLabel({ ...comune, cessato_il: null }) }
+    },
+    birthState: (name) => {
+      const found = stateRow(name)
+      if (found === undefined || found.codice === ITALY) return undefined
+      return { stato: found.codice, comune: '', provincia: '', label: stateLabel(found) }
+    },
+    comune: (name, day) => {
+      const [comune, ...others] = tables.named('comuni', name).filter((each) => inForce(each, day))
+      return others.length > 0 ? undefined : comune?.codice
     }
   }
 }

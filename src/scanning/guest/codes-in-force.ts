@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import type { Day } from '#src/lib/time.ts'
 import type { DocumentKind } from './document-kind.ts'
 
-/** An Italian place of birth as police codes; `label` is its readable name. */
+/** A place of birth as police codes; `label` is its readable name. Abroad, `comune` and `provincia` are empty. */
 export interface BirthPlace { stato: string, comune: string, provincia: string, label: string }
 
 /** Looks up police codes in the current tables. Undefined when the tables have no such entry. */
@@ -14,6 +14,10 @@ export interface GuestCodes {
   documentType (kind: DocumentKind): string | undefined
   /** The only comune with exactly this name in a province on the day of birth. */
   birthPlace (name: string, province: string, born: Day): BirthPlace | undefined
+  /** The only state abroad with this name or ISO code, as a place of birth. */
+  birthState (name: string): BirthPlace | undefined
+  /** The only comune with this name on a day. The sign of a province names its capital. */
+  comune (name: string, day: Day): string | undefined
 }
 
 type Source = () => Promise<GuestCodes>
@@ -31,7 +35,9 @@ const NONE: GuestCodes = {
   citizenship: () => undefined,
   placeOfIssue: () => undefined,
   documentType: () => undefined,
-  birthPlace: () => undefined
+  birthPlace: () => undefined,
+  birthState: () => undefined,
+  comune: () => undefined
 }
 
 /** Decorates the app with the source of police codes. Registered before the areas. */

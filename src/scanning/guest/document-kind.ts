@@ -1,7 +1,7 @@
 /** The kind of a document, as its code shows. Visas and residence permits are no identity documents. */
 export type DocumentKind =
   | 'passport' | 'diplomatic-passport' | 'service-passport' | 'refugee-document' | 'electronic-card' | 'card' | 'crew'
-  | 'visa' | 'residence-permit' | 'other'
+  | 'driving-licence' | 'visa' | 'residence-permit' | 'other'
 
 /**
  * The first match wins: ICAO Doc 9303 parts 4, 5 and 7. The second letter of a passport is standardized only since the

@@ -22,9 +22,12 @@ interface GuestDocument extends Pick<
   ParsedMrz, 'name' | 'surname' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
 > { gender: ParsedMrz['gender'] | 'X' }
 
+/** Codes of places that the text prints, and no zone has. */
+export interface PrintedPlaces { birthPlace?: BirthPlace | undefined, luogo_rilascio?: string | undefined }
+
 /** Converts a document to a guest, with warnings for the host. */
 export function guestOf (
-  parsed: GuestDocument, codes: GuestCodes, birthPlace?: BirthPlace
+  parsed: GuestDocument, codes: GuestCodes, { birthPlace, luogo_rilascio: issued }: PrintedPlaces = {}
 ): { ospite: ScannedGuest, avvisi: Avviso[] } {
   const kind = documentKind(parsed.documentCode, parsed.issuingCountry)
   const numero = parsed.docNumber.replaceAll('<', '')
@@ -34,17 +37,21 @@ export function guestOf (
     cittadinanza: codes.citizenship(parsed.nationality) ?? '',
     tipo_documento: codes.documentType(kind) ?? '',
     numero_documento: isIdentity ? numero : '',
-    luogo_rilascio: (isIdentity && codes.placeOfIssue(parsed.issuingCountry)) || ''
+    luogo_rilascio: (isIdentity && (issued ?? codes.placeOfIssue(parsed.issuingCountry))) || ''
   }
-  const missing = SCANNED_FIELDS.filter((name) => fields[name] === '')
+  const place = birthPlaceFields(birthPlace)
+  const proposti = [...(issued === undefined ? [] : ['luogo_rilascio' as const]), ...place.proposed]
   return {
-    ospite: birthPlace === undefined
-      ? { ...fields, da_completare: [...missing, ...BIRTH_PLACE_FIELDS] }
-      : { ...fields, ...proposed(birthPlace), da_completare: missing },
+    ospite: {
+      ...fields,
+      ...place.fields,
+      ...(proposti.length > 0 && { proposti }),
+      da_completare: [...SCANNED_FIELDS.filter((name) => fields[name] === ''), ...place.missing]
+    },
     avvisi: [
       ...lackNotices(parsed, fields),
       ...documentNotices(kind, parsed.documentCode),
-      ...(birthPlace === undefined ? [] : [proposal(birthPlace)]),
+      ...placeNotices({ birthPlace, luogo_rilascio: issued }),
       ...(numero !== parsed.docNumber && isIdentity ? [HIDDEN_SIGN] : []),
       ...(fields.cittadinanza === '' ? [unknownCitizenship(parsed.nationality)] : [])
     ]
@@ -81,14 +88,33 @@ const NO_SEX: Avviso = {
   campo: 'sesso', messaggio: 'Il documento non indica M o F: guardare le altre pagine, o chiedere all’ospite'
 }
 
-function proposed ({ stato, comune, provincia }: BirthPlace) {
+/** The fields of a proposed birth place. Only Italy needs a comune and a province. */
+export function birthPlaceFields (place: BirthPlace | undefined): {
+  fields: Partial<Record<(typeof BIRTH_PLACE_FIELDS)[number], string>>
+  proposed: readonly (typeof BIRTH_PLACE_FIELDS)[number][]
+  missing: readonly (typeof BIRTH_PLACE_FIELDS)[number][]
+} {
+  if (place === undefined) return { fields: {}, proposed: [], missing: BIRTH_PLACE_FIELDS }
+  const { stato, comune, provincia } = place
+  if (comune === '') return { fields: { stato_nascita: stato }, proposed: ['stato_nascita'], missing: [] }
   return {
-    stato_nascita: stato, comune_nascita: comune, provincia_nascita: provincia, proposti: [...BIRTH_PLACE_FIELDS]
+    fields: { stato_nascita: stato, comune_nascita: comune, provincia_nascita: provincia },
+    proposed: BIRTH_PLACE_FIELDS,
+    missing: []
   }
 }
 
-function proposal ({ label }: BirthPlace): Avviso {
-  return { campo: 'comune_nascita', messaggio: `${label} è proposto dal testo del documento: controllarlo` }
+function placeNotices ({ birthPlace, luogo_rilascio: issued }: PrintedPlaces): Avviso[] {
+  return [...(birthPlace === undefined ? [] : [proposal(birthPlace)]), ...(issued === undefined ? [] : [ISSUED])]
+}
+
+function proposal ({ label, comune }: BirthPlace): Avviso {
+  const campo = comune === '' ? 'stato_nascita' : 'comune_nascita'
+  return { campo, messaggio: `${label} è proposto dal testo del documento: controllarlo` }
+}
+
+const ISSUED: Avviso = {
+  campo: 'luogo_rilascio', messaggio: 'Il comune di rilascio è proposto dal testo del documento: controllarlo'
 }
 
 /** Fillers inside a number replace blanks and signs that a zone cannot print. */

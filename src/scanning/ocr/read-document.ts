@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify'
 import type { OcrResponse, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
+import { printedGuest } from '../printed/printed-guest.ts'
 import type findZone from './find-zone.ts'
 import type { Scene, ScenePayload, TextReaderKind } from './scene.ts'
 
@@ -35,7 +36,8 @@ interface Reading { caller: string, signal: AbortSignal }
  * @throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), and the errors of the OCR engine
  */
 export function documentReader (
-  app: Pick<FastifyInstance, 'images' | 'zoneWorkers'>, { clock, texts }: { clock: Clock, texts: TextSource }
+  app: Pick<FastifyInstance, 'images' | 'zoneWorkers' | 'guestCodes'>,
+  { clock, texts }: { clock: Clock, texts: TextSource }
 ) {
   async function decode (image: string, text: ScenePayload['text'], reading: Reading): Promise<Scene> {
     const bytes = readImageText('image', image)
@@ -58,10 +60,9 @@ export function documentReader (
     try {
       const [zone, text] = await Promise.all([zoneRead, texts.read(scene, { ...options, quarters: 0 })])
       const isUpright = texts.turnsByItself || !zone || zone.quarters === 0
-      return {
-        text: plain(isUpright ? text : await texts.read(scene, { ...options, quarters: zone.quarters })),
-        mrz: zone?.lines ?? null
-      }
+      const read = plain(isUpright ? text : await texts.read(scene, { ...options, quarters: zone.quarters }))
+      if (zone) return { text: read, mrz: zone.lines }
+      return { text: read, mrz: null, ...printedGuest(read, clock.today(), await app.guestCodes()) }
     } catch (err) {
       failed.abort()
       // Wait for the zone: a response now would abort the task and kill its thread, and a new thread costs more.

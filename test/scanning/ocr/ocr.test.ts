@@ -71,6 +71,18 @@ t.test('a page without a zone has text and a null zone, in all languages', async
   }
 })
 
+t.test('a driving licence gives a proposed guest, and another page none', async (t) => {
+  const licence = [
+    'PATENTE DI GUIDA', 'REPUBBLICA ITALIANA', '1. VERDI', '2. LUCA', '3. 29/02/1980 ROMA (RM)', '5. U1A23B456C'
+  ]
+  const { ospite, avvisi } = (await ocr(await page(licence))).json<OcrResponse>()
+  t.match(ospite, { cognome: 'VERDI', data_nascita: '1980-02-29', tipo_documento: 'PATEN' })
+  t.match(ospite, { comune_nascita: '412058091' })
+  t.ok(ospite!.proposti!.includes('cognome'))
+  t.match(avvisi, [{ campo: 'cognome' }])
+  t.same(Object.keys((await ocr(line)).json<object>()), ['text', 'mrz'])
+})
+
 t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) => {
   const pictures = [
     await sharp(line).greyscale().png().toBuffer(), await sharp(line).ensureAlpha(0.99).webp().toBuffer(),

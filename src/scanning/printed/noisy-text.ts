@@ -1,0 +1,50 @@
+import { isDay, type Day } from '#src/lib/time.ts'
+
+/* Text of a document as OCR reads it: with dot leaders, stray signs, and letters and digits taken for each other. */
+
+const TO_LETTERS: Readonly<Record<string, string>> = { 0: 'O', 1: 'I', '|': 'I', 5: 'S', 8: 'B' }
+const TO_DIGITS: Readonly<Record<string, string>> = {
+  O: '0', Q: '0', D: '0', I: '1', L: '1', '|': '1', Z: '2', S: '5', B: '8'
+}
+/** The characters of a digit, also misread. */
+export const DIGIT = '[\\dOQDIL|ZSB]'
+/** Day, month, and a year of two or four digits. */
+export const DATE = `(${DIGIT}{2}) ?[./,-]? ?(${DIGIT}{2}) ?[./,-]? ?(${DIGIT}{4}|${DIGIT}{2})(?![\\p{L}\\d])`
+
+/** More than the longest line of a document. It bounds the work of a pattern. */
+const LINE_MAX = 200
+
+/** The lines in upper case, with single blanks. */
+export function linesOf (text: string): string[] {
+  return text.toUpperCase().split('\n').map((line) => line.replace(/\s+/g, ' ').trim().slice(0, LINE_MAX))
+    .filter((line) => line !== '')
+}
+
+export function toLetters (text: string): string {
+  return text.replace(/[01|58]/g, (sign) => TO_LETTERS[sign]!)
+}
+
+export function toDigits (text: string): string {
+  return text.replace(/[OQDIL|ZSB]/g, (sign) => TO_DIGITS[sign]!)
+}
+
+/** The letters alone, so that a title is found with any blanks and signs inside. */
+export function lettersOf (text: string): string {
+  return toLetters(text.toUpperCase()).normalize('NFD').replace(/[^A-Z]/g, '')
+}
+
+/** A name without the signs around it. Undefined for a text with other signs inside. */
+export function nameOf (text: string | undefined): string | undefined {
+  const name = toLetters(text ?? '').replace(/^[^\p{L}]+|[^\p{L}'’]+$/gu, '')
+  return /^\p{L}[\p{L}'’ -]*[\p{L}'’]$/u.test(name) && name.length <= 60 ? name : undefined
+}
+
+/**
+ * The day of `DATE`'s three groups. A year of two digits is the latest that gives a day up to `last`.
+ * Undefined if the calendar has no such day.
+ */
+export function dayOf (day = '', month = '', year = '', last: Day): Day | undefined {
+  const [dd, mm, yy] = [toDigits(day), toDigits(month), toDigits(year)]
+  const years = yy.length === 4 ? [yy] : ['20', '19'].map((century) => century + yy)
+  return years.map((each) => `${each}-${mm}-${dd}`).find((each) => isDay(each) && each <= last)
+}
