@@ -38,7 +38,7 @@ export const ScanData = Closed({ ...documentFields, ...furtherFields })
 export type ScanData = Static<typeof ScanData>
 
 /** Index in the booking's guest list, 0-based. */
-const GuestIndex = Type.Integer({
+export const GuestIndex = Type.Integer({
   minimum: 0, maximum: 999, description: 'Quale ospite della prenotazione, da 0', examples: [0]
 })
 
@@ -133,7 +133,7 @@ export const ScanGuestBody = Closed({
 export type ScanGuestBody = Static<typeof ScanGuestBody>
 
 /** A guest with all stored fields. */
-const StoredGuest = Closed({
+export const StoredGuest = Closed({
   id: Id,
   nome: Type.String(),
   cognome: Type.String(),

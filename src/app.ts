@@ -41,7 +41,7 @@ import { createKeys, type Keys } from './lib/secrets.ts'
 import { createClock, type Clock } from './lib/time.ts'
 import { pdf } from './pdf/index.ts'
 import { reports } from './reports/index.ts'
-import { guestCodes, scanning } from './scanning/index.ts'
+import { documentReading, guestCodes, scanning } from './scanning/index.ts'
 import { scans } from './scans/index.ts'
 import audit from './services/audit/plugin.ts'
 import type { Backend } from './services/files/backends/backend.ts'
@@ -173,10 +173,11 @@ async function registerAreas (app: FastifyInstance, { config, keys, clock, times
   await app.register(submissionHooks)
   await app.register(bookingRemarks)
   await app.register(guestCodes)
+  await app.register(documentReading, { config, clock, ...times })
   await app.register(pdf, { config, patienceMs: times.pdfEngineMs })
   await app.register(identityRoutes)
   await app.register(bookings)
-  await app.register(scanning, { config, clock, ...times })
+  await app.register(scanning, { clock })
   await app.register(alloggiati, { config, keys, clock, ...times })
   await app.register(documents, { config, keys, clock })
   await app.register(letters, { config, keys, clock })

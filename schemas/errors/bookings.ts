@@ -23,6 +23,11 @@ export const BOOKINGS = {
       cause: 'L’immagine di questo ospite non esiste, o è stata eliminata alla scadenza.',
       remedy: 'Leggere la scadenza in `/api/v1/prenotazioni/{id}/privacy`.'
     },
+    DOCUMENTO_NON_LETTO: {
+      statuses: [422],
+      cause: 'Nell’immagine non si legge né una zona a lettura ottica, né il testo di un documento italiano.',
+      remedy: 'Fotografare di nuovo, da vicino e senza riflessi, o scrivere l’ospite a mano. Nulla è stato salvato.'
+    },
     SCANSIONE_NON_TROVATA: {
       statuses: [404],
       cause: 'Nessuna scansione di chi chiama ha questo id.',

@@ -14,6 +14,13 @@ export const IMAGE_ERRORS = [
   'ARCHIVIO_NON_DISPONIBILE'
 ] as const satisfies ErrorCode[]
 
+/** Operations that read the image of a document. */
+export const OCR_ERRORS = [
+  'CONTENUTO_TROPPO_GRANDE', 'IMMAGINE_TROPPO_GRANDE', 'LAVORO_NON_RIUSCITO', 'LAVORO_TROPPO_LUNGO',
+  'OCR_NON_DISPONIBILE', 'OCR_QUOTA_ESAURITA', 'OCR_IMMAGINE_TROPPO_GRANDE', 'OCR_CREDENZIALI_RIFIUTATE',
+  'OCR_RISPOSTA_NON_VALIDA'
+] as const satisfies ErrorCode[]
+
 /** Operations that check a template. */
 export const TEMPLATE_ERRORS = [
   'SINTASSI_NON_VALIDA', 'ISTRUZIONE_SCONOSCIUTA', 'XML_NON_BEN_FORMATO', 'ELEMENTO_SCONOSCIUTO',

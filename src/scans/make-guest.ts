@@ -1,11 +1,11 @@
 import type { FastifyInstance } from 'fastify'
-import type { GuestInput } from '#schemas/guest.ts'
 import type { ScanData, ScanGuestBody, StoredGuest } from '#schemas/scan.ts'
 import type { Avviso } from '#schemas/scanning.ts'
-import { placeGuest, type SavedGuest } from '#src/bookings/index.ts'
+import { placeGuest } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { guestOf, type GuestCodes } from '#src/scanning/index.ts'
+import { kept, type Fields, type Names } from './merged-guest.ts'
 import { scanNotices } from './scan-notices.ts'
 import type { ScanRepository } from './repository.ts'
 
@@ -15,11 +15,6 @@ interface MakingGuests {
   /** Further writes in the same transaction. */
   noteDone: (tx: Transaction) => Promise<void>
 }
-
-/** Fields that stay valid with the same name, with the same birth date, and with the same document number. */
-const OF_PERSON = ['sesso', 'data_nascita', 'cittadinanza'] as const
-const OF_BIRTH = ['luogo_nascita', 'comune_nascita', 'provincia_nascita', 'stato_nascita'] as const
-const OF_DOCUMENT = ['tipo_documento', 'numero_documento', 'luogo_rilascio'] as const
 
 /**
  * Makes the holder of a scanned document a guest of a booking. A guest already saved in that place keeps fields that
@@ -49,8 +44,6 @@ export async function makeGuest (
   })
 }
 
-type Fields = Partial<GuestInput>
-interface Names { nome: string, cognome: string }
 /** `given` is the given name on the document; a single name is in `fields.cognome`. */
 interface Made { fields: Fields & Names, given: string, avvisi: Avviso[] }
 
@@ -65,23 +58,6 @@ function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCo
   const { da_completare: _missing, nome, cognome, ...rest } = ospite
   const fields = Object.fromEntries(Object.entries(rest).filter(([, value]) => value !== ''))
   return { fields: { ...fields, nome, cognome }, given: data.name, avvisi }
-}
-
-/** The fields to write over the guest who is saved in the place. */
-function kept (saved: SavedGuest | undefined, fields: Fields & Names): Fields {
-  const isNamesake = saved !== undefined && nameOf(saved) === nameOf(fields)
-  const keeps = (name: 'data_nascita' | 'numero_documento') =>
-    fields[name] === undefined ? isNamesake : saved?.[name] === fields[name]
-  const cleared = [
-    ...(isNamesake ? [] : OF_PERSON),
-    ...(keeps('data_nascita') ? [] : OF_BIRTH),
-    ...(keeps('numero_documento') ? [] : OF_DOCUMENT)
-  ]
-  return { ...Object.fromEntries(cleared.map((name) => [name, null])), ...fields }
-}
-
-function nameOf ({ nome, cognome }: Names): string {
-  return `${cognome}|${nome}`.toUpperCase()
 }
 
 function named ({ fields, given }: Made, dati: Fields): Names {

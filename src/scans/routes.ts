@@ -1,8 +1,9 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import { type FieldError, IdParams } from '#schemas/common.ts'
-import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
-import { IMAGE_BODY_MAX } from '#schemas/image.ts'
+import { DOWNLOAD_ERRORS, IMAGE_ERRORS, OCR_ERRORS } from '#schemas/errors/groups.ts'
+import { IMAGE_BODY_MAX, SOURCE_WORDS } from '#schemas/image.ts'
+import { PhotoBody, PhotoResponse } from '#schemas/photo.ts'
 import {
   SaveScanResponse, SaveScanBody, Scan, ScanResponse, ScanDeletion, ScanGuestResponse, ScanGuestBody, ScanImage,
   ScanImagePart, ScanList, ScanQuery
@@ -18,6 +19,7 @@ import { authorOf } from '#src/services/audit/log.ts'
 import type { FileService } from '#src/services/files/file-service.ts'
 import { ScansioneNonTrovata } from './errors.ts'
 import { makeGuest } from './make-guest.ts'
+import { savePhoto } from './photo.ts'
 import { discardScans, picturesOf, SAVED } from './scan-pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
 import type { ScanRetention } from './scan-retention.ts'
@@ -123,6 +125,22 @@ const guestRoute = route(
   }
 )
 
+const photoRoute = {
+  bodyLimit: IMAGE_BODY_MAX,
+  ...route(
+    { access: 'auth', idempotent: true, holdsBody: true, heavy: true },
+    'fotografaDocumento', 'Legge la fotografia di un documento, e ne salva l’ospite e l’immagine', {
+      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'DOCUMENTO_NON_LETTO', ...OCR_ERRORS, 'ARCHIVIO_NON_DISPONIBILE'],
+      description:
+        `${SOURCE_WORDS}. Si salvano insieme l’ospite e l’immagine, o niente. La risposta dice che cosa è letto, ` +
+        'proposto, o manca, e che cosa impedirebbe ancora l’invio. Una proposta non sostituisce ciò che è già salvato.',
+      params: IdParams,
+      body: PhotoBody,
+      response: { 200: PhotoResponse }
+    }
+  )
+}
+
 /** Scans of documents that users save before they belong to a guest. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
@@ -168,6 +186,12 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     })
     files.removeDiscarded()
     return { success: true, message: 'Scansione eliminata' }
+  })
+
+  app.post('/api/v1/prenotazioni/:id/scansione', photoRoute, async (request, reply) => {
+    const { body: { side = 'front', ...photo }, params: { id: booking } } = request
+    const data = await savePhoto(app, request, { ...photo, side, booking }, clock.today(), disconnectSignal(reply))
+    return { data, status: 200 }
   })
 
   app.post(`${URL}/:id/ospite`, guestRoute, async (request) => {

@@ -34,8 +34,10 @@ export function unknownStates (
 }
 
 /** A person with two documents, and two people with one document. */
-async function sameGuest (
-  db: Executor, data: ScanData, { prenotazione_id: booking, guest_idx: place }: GuestPlace
+export async function sameGuest (
+  db: Executor,
+  data: Pick<ScanData, 'docNum' | 'surname' | 'name' | 'birthDate'>,
+  { prenotazione_id: booking, guest_idx: place }: GuestPlace
 ): Promise<Avviso[]> {
   const guests = (await savedGuests(db, [booking])).get(booking) ?? []
   const [number, holder] = [lettersOf(data.docNum), lettersOf(data.surname + data.name)]

@@ -12,10 +12,10 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 4839, files: 60 },
-  { folders: ['src/scanning'], lines: 3060, files: 44 },
+  { folders: ['src/scanning'], lines: 3070, files: 46 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
-  { folders: ['src'], lines: 57_643, files: 628 },
-  { folders: ['test'], lines: 65_820, files: 414 }
+  { folders: ['src'], lines: 57_643, files: 629 },
+  { folders: ['test'], lines: 65_885, files: 414 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

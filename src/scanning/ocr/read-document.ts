@@ -29,7 +29,8 @@ export interface TextSource {
   read (scene: Scene, options: TextOptions): Promise<string>
 }
 
-interface Reading { caller: string, signal: AbortSignal }
+/** The caller, and a signal that is aborted when the client disconnects. */
+export interface Reading { caller: string, signal: AbortSignal }
 
 /**
  * Reads documents: the MRZ reader finds the zone while an OCR engine reads the text.

@@ -1,0 +1,112 @@
+import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { PhotoBody, PhotoData, PhotoField } from '#schemas/photo.ts'
+import { BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso } from '#schemas/scanning.ts'
+import { placeGuest, requirePlace, type SavedGuest } from '#src/bookings/index.ts'
+import { DOCUMENTS, keepImage, prepareImage } from '#src/documents/index.ts'
+import { readGuest, type ReadGuest } from '#src/scanning/index.ts'
+import type { Day } from '#src/lib/time.ts'
+import { DocumentoNonLetto } from './errors.ts'
+import { kept, nameOf, type Fields, type Names } from './merged-guest.ts'
+import { sameGuest } from './scan-notices.ts'
+
+type App = Pick<
+  FastifyInstance, 'db' | 'audit' | 'images' | 'files' | 'guestCodes' | 'readDocument' | 'bookingRemarks'
+>
+interface Photo extends Required<PhotoBody> { booking: number }
+
+/**
+ * Reads the photo of a document, and saves its holder as a guest of a booking, with the image. Either both are saved or
+ * nothing is.
+ * @param signal aborted when the client disconnects
+ * @throws DocumentoNonLetto (422); PrenotazioneNonTrovata; CampiNonValidi when the booking has no such place; the
+ * errors of `readDocument` and of `prepareImage`
+ */
+export async function savePhoto (
+  app: App, request: FastifyRequest, { booking, image, guest_idx, side }: Photo, today: Day, signal: AbortSignal
+): Promise<PhotoData> {
+  const { db, files } = app
+  const place = { prenotazione_id: booking, guest_idx }
+  // Checked before the work, and again afterwards.
+  await requirePlace(db, place)
+  const reading = await app.readDocument({ image }, { caller: request.principal!.id, signal })
+  const read = readGuest(reading, { today, codes: await app.guestCodes() })
+  if (read === undefined || read.ospite.cognome === '') throw new DocumentoNonLetto()
+  const face = { booking_id: booking, guest_idx, side }
+  const { name, file } = await prepareImage(app, request, face, { campo: 'image', text: image }, signal)
+  const saved = await files.settle(file, () => db.transaction(async (tx) => {
+    let before: SavedGuest | undefined
+    const guest = await placeGuest(tx, place, (earlier) => {
+      before = earlier
+      return mergedGuest(earlier, read)
+    })
+    await keepImage(app, tx, request, face, file)
+    await request.noteDone(tx)
+    const { prenotazione_id: _booking, indice: _place, ...ospite } = guest
+    return { ospite, avvisi: [...otherPerson(before, read), ...await sameGuest(tx, holderOf(read), place)] }
+  }))
+  const { errors, warnings } = await app.bookingRemarks(db, booking)
+  const ofGuest = (each: { ospite: number }) => each.ospite === guest_idx
+  return {
+    prenotazione_id: booking,
+    guest_idx,
+    path: `${DOCUMENTS}/${name}`,
+    ospite: saved.ospite,
+    valid: read.valid,
+    ...accountOf(saved.ospite, read),
+    errors: errors.filter(ofGuest),
+    warnings: warnings.filter(ofGuest),
+    avvisi: [...saved.avvisi, ...read.avvisi]
+  }
+}
+
+const PHOTO_FIELDS: readonly PhotoField[] = [...SCANNED_FIELDS, ...BIRTH_PLACE_FIELDS]
+
+/** The fields that no check digit proves: without a valid zone all of them. */
+function proposedBy ({ ospite, valid }: ReadGuest): readonly PhotoField[] {
+  return valid === true ? ospite.proposti ?? [] : PHOTO_FIELDS.filter((name) => (ospite[name] ?? '') !== '')
+}
+
+/**
+ * The fields to write. A proposal never replaces a field of the same person that was saved before. Without a valid zone
+ * another person's guest stays as it is.
+ */
+function mergedGuest (saved: SavedGuest | undefined, read: ReadGuest): Fields & Names {
+  const { nome, cognome } = read.ospite
+  const found = Object.fromEntries(PHOTO_FIELDS.flatMap((name) => {
+    const value = read.ospite[name] ?? ''
+    return value === '' ? [] : [[name, value]]
+  })) as Fields
+  if (saved === undefined) return { ...found, nome, cognome }
+  if (read.valid !== true && nameOf(saved) !== nameOf(read.ospite)) return { nome: saved.nome, cognome: saved.cognome }
+  const proposed = proposedBy(read)
+  const sure = Object.fromEntries(Object.entries(found).filter(([name]) => !proposed.includes(name as PhotoField)))
+  const change: Fields & Names = kept(saved, { ...sure, nome, cognome })
+  const open = proposed.filter((name) => change[name] === null || (change[name] === undefined && saved[name] === null))
+  return { ...change, ...Object.fromEntries(open.map((name) => [name, found[name]])) }
+}
+
+function otherPerson (saved: SavedGuest | undefined, read: ReadGuest): Avviso[] {
+  if (saved === undefined || read.valid === true || nameOf(saved) === nameOf(read.ospite)) return []
+  const { cognome, nome } = read.ospite
+  const messaggio = `Il testo dice ${`${cognome} ${nome}`.trim()}, e non si può provare: l’ospite salvato resta com’è`
+  return [{ campo: 'cognome', messaggio }]
+}
+
+function holderOf ({ ospite }: ReadGuest) {
+  return {
+    surname: ospite.cognome, name: ospite.nome, birthDate: ospite.data_nascita, docNum: ospite.numero_documento
+  }
+}
+
+/** The saved fields by their proof, and those that are missing still. */
+function accountOf (
+  ospite: PhotoData['ospite'], read: ReadGuest
+): Pick<PhotoData, 'letti' | 'proposti' | 'da_completare'> {
+  const proposed = proposedBy(read)
+  const isWritten = (name: PhotoField) => (read.ospite[name] ?? '') !== '' && ospite[name] === read.ospite[name]
+  return {
+    letti: PHOTO_FIELDS.filter((name) => isWritten(name) && !proposed.includes(name)),
+    proposti: proposed.filter(isWritten),
+    da_completare: read.ospite.da_completare.filter((name) => (ospite[name] ?? '') === '')
+  }
+}
