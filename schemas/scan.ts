@@ -28,7 +28,7 @@ const documentFields = {
 const furtherFields = {
   expiryDate: Type.String({ format: 'day-or-empty', maxLength: 10, examples: ['2032-12-30'] }),
   documentCode: Upper(Text(2, {
-    pattern: '^([A-Z]{1,2})?$', description: '`documentCode` di mrz/parse: dà il tipo'
+    pattern: '^([A-Z][A-Z0-9]?)?$', description: '`documentCode` di mrz/parse: dà il tipo'
   })),
   issuingCountry: Upper(Text(3, { pattern: '^([A-Z]{3})?$', description: '`issuingCountry` di mrz/parse' }))
 }

@@ -9,6 +9,30 @@ export type MrzFormat = (typeof MRZ_FORMATS)[number]
 const MRZ_LAYOUTS = [...MRZ_FORMATS, 'MRV-A', 'MRV-B', 'FRA'] as const
 export type MrzLayout = (typeof MRZ_LAYOUTS)[number]
 
+/** How well characters of an image are seen: all surely, some doubtful, or some not at all. */
+export const LEGIBILITIES = ['buona', 'dubbia', 'nulla'] as const
+export type Legibility = (typeof LEGIBILITIES)[number]
+
+/** Null if the layout lacks the field. */
+const FieldLegibility = Nullable(OneOf(LEGIBILITIES))
+
+/** How well the image shows each field, with its check digit. `composite` is the digit over several fields. */
+export const Leggibilita = Closed({
+  documentCode: FieldLegibility,
+  issuingCountry: FieldLegibility,
+  surname: FieldLegibility,
+  name: FieldLegibility,
+  docNumber: FieldLegibility,
+  nationality: FieldLegibility,
+  birthDate: FieldLegibility,
+  gender: FieldLegibility,
+  expiryDate: FieldLegibility,
+  optionalData: FieldLegibility,
+  composite: FieldLegibility
+}, { description: 'Quanto bene l’immagine mostra ogni campo; null se la zona non lo ha' })
+export type Leggibilita = Static<typeof Leggibilita>
+export const LEGIBLE_FIELDS = fieldNames(Leggibilita)
+
 export const ParseMrzBody = Closed(
   {
     lines: Type.Array(Type.String({ maxLength: 200 }), {
@@ -18,8 +42,12 @@ export const ParseMrzBody = Closed(
     }),
     text: Type.Optional(Type.String({
       maxLength: 20_000,
-      description: 'Il testo del documento (`text` di ocr): di una carta d’identità italiana dà il comune di nascita'
-    }))
+      description: 'Il testo del documento (`text` di ocr): se ne confrontano i nomi, e di una carta ' +
+        'd’identità italiana dà il comune di nascita'
+    })),
+    leggibilita: Type.Optional({
+      ...Leggibilita, description: '`leggibilita` di ocr: un campo che non si vede bene non è valido'
+    })
   },
   {
     examples: [{
@@ -56,7 +84,9 @@ export const ParsedMrz = Closed({
   nationality: Type.String({ description: 'ISO 3166-1 alpha-3, o il codice della zona che non vi corrisponde' }),
   expiryDate: ZoneDay,
   issuingCountry: Type.String(),
-  valid: Type.Boolean({ description: 'Tutte le cifre di controllo tornano' }),
+  valid: Type.Boolean({
+    description: 'Tutte le cifre di controllo tornano, e nell’immagine si vede ogni carattere'
+  }),
   checks: MrzChecks,
   layout: OneOf(MRZ_LAYOUTS),
   documentCode: Type.String({ examples: ['P'] }),
@@ -99,28 +129,30 @@ export type ScannedGuest = Static<typeof ScannedGuest>
 export const Avviso = Closed({ campo: Type.String(), messaggio: Type.String() })
 export type Avviso = Static<typeof Avviso>
 
+export const PARSED_EXAMPLE: ParsedMrz = {
+  format: 'TD1',
+  name: 'BIANCA',
+  surname: 'ROSSI',
+  docNumber: 'CA00000AA',
+  birthDate: '1964-12-30',
+  gender: 'F',
+  nationality: 'ITA',
+  expiryDate: '2022-12-30',
+  issuingCountry: 'ITA',
+  valid: true,
+  checks: { docNumber: true, birthDate: true, expiryDate: true, optionalData: null, composite: true },
+  layout: 'TD1',
+  documentCode: 'C',
+  nameTruncated: false,
+  nationalityRaw: 'ITA',
+  issuingCountryRaw: 'ITA'
+}
+
 export const ParseMrzResponse = Closed(
   { parsed: ParsedMrz, ospite: ScannedGuest, avvisi: Type.Array(Avviso) },
   {
     examples: [{
-      parsed: {
-        format: 'TD1',
-        name: 'BIANCA',
-        surname: 'ROSSI',
-        docNumber: 'CA00000AA',
-        birthDate: '1964-12-30',
-        gender: 'F',
-        nationality: 'ITA',
-        expiryDate: '2022-12-30',
-        issuingCountry: 'ITA',
-        valid: true,
-        checks: { docNumber: true, birthDate: true, expiryDate: true, optionalData: null, composite: true },
-        layout: 'TD1',
-        documentCode: 'C',
-        nameTruncated: false,
-        nationalityRaw: 'ITA',
-        issuingCountryRaw: 'ITA'
-      },
+      parsed: PARSED_EXAMPLE,
       ospite: {
         nome: 'BIANCA',
         cognome: 'ROSSI',

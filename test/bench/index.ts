@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
 import process from 'node:process'
+import { parseArgs } from 'node:util'
 import { createKeys } from '#src/lib/secrets.ts'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 import { backupThroughput, nightlyBackup } from './backups.ts'
@@ -20,13 +21,13 @@ import { pdfBench } from './pdf.ts'
 import { startLimited, startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
-import { accuracyTable, scanningParts } from './scanning.ts'
+import { accuracyTable, damageTable, scanningParts } from './scanning.ts'
 import { starts } from './start.ts'
 
 /*
  * Measures speed as ratios against a peer in the same run, so that claims hold on any machine. Needs Linux (`/proc`),
  * and starts its own PostgreSQL. A name runs one part: `npm run bench -- ledger`. `rush`, `accuracy` and `instances`
- * take minutes and run only by name.
+ * take minutes and run only by name. `accuracy --rows shadow,blur` reads only these kinds of damaged pictures.
  */
 const FEW = 1000
 const SOME = 10_000
@@ -80,7 +81,8 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     return results
   },
   accuracy: async () => {
-    process.stdout.write(`${await accuracyTable()}\n`)
+    if (rows === undefined) process.stdout.write(`${await accuracyTable()}\n\n`)
+    process.stdout.write(`${await damageTable(rows?.split(',') ?? [])}\n`)
     return []
   },
   instances: () => onCluster(async (url) => report(await instances(url))),
@@ -90,7 +92,9 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
 /** Parts that take minutes run only by name. */
 const BY_NAME = ['rush', 'accuracy', 'instances']
 
-const { argv: [, , only] } = process
+const { values: { rows }, positionals: [only] } = parseArgs({
+  options: { rows: { type: 'string' } }, allowPositionals: true
+})
 if (only !== undefined && !Object.hasOwn(PARTS, only)) {
   process.stderr.write(`no part ${only}; there are ${Object.keys(PARTS).join(', ')}\n`)
 }

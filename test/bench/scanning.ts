@@ -7,7 +7,7 @@ import { parse as peerParse } from 'mrz'
 import { layoutOf } from '#src/scanning/mrz/layouts.ts'
 import { checkLines } from '#src/scanning/mrz/lines.ts'
 import { parseZone } from '#src/scanning/mrz/parse.ts'
-import { present } from '#src/scanning/mrz/routes.ts'
+import { present } from '#src/scanning/mrz/present.ts'
 import type { Gray } from '#src/scanning/mrz/reader/gray.ts'
 import { locate } from '#src/scanning/mrz/reader/locate.ts'
 import { readNetwork } from '#src/scanning/mrz/reader/network.ts'
@@ -15,6 +15,7 @@ import { readPicture } from '#src/scanning/mrz/reader/read-picture.ts'
 import scene from '#src/scanning/ocr/scene.ts'
 import { cases, pictureOf, type Case } from '#test/scanning/mrz/reader/cases.ts'
 import { page } from '#test/scanning/ocr/pages.ts'
+import { damagedPictures, ROWS } from '#test/scanning/mrz/reader/damages.ts'
 import { clutter } from '#test/scanning/mrz/reader/clutter.ts'
 import { atLeast, interleaved, under, within, type BenchResult } from './harness.ts'
 import { API_KEY, startLocanda, temporaryFolder, type Running } from './process.ts'
@@ -25,6 +26,8 @@ const TIMED = 40
 const ACCURACY = 312
 /** Number of these that the peer reads too, at a second each. */
 const PEER = 48
+/** Number of pictures of each row of damages that the peer reads. */
+const PEER_OF_ROW = 2
 const NEGATIVE = 200
 const READS = { settled: 50, all: 500 }
 
@@ -60,6 +63,36 @@ export async function accuracyTable (): Promise<string> {
   const seen = await zonesInClutter()
   return ['| Level, turned | exact | misread | none | tesseract.js alone |', '|---|---|---|---|---|', ...lines,
     `| ${NEGATIVE} pictures without a zone | | ${seen} | ${NEGATIVE - seen} | |`].join('\n')
+}
+
+/**
+ * Returns a table of damaged pictures, by kind of damage.
+ * @param only parts of the names of rows, or none for all rows
+ */
+export async function damageTable (only: readonly string[]): Promise<string> {
+  const peer = await tesseract()
+  const lines: string[] = []
+  try {
+    for (const row of ROWS.filter(({ name }) => only.length === 0 || only.some((part) => name.includes(part)))) {
+      const seen = { count: 0, exact: 0, valid: 0, none: 0, wrong: 0, wrongButValid: 0, peer: 0, peerOf: 0 }
+      for await (const { lines: printed, bytes } of damagedPictures(row)) {
+        const found = read(await pixels(bytes))
+        const isExact = found?.lines.join() === printed.join()
+        seen[found === undefined ? 'none' : isExact ? 'exact' : 'wrong']++
+        if (found?.valid) seen[isExact ? 'valid' : 'wrongButValid']++
+        if (seen.count++ >= PEER_OF_ROW) continue
+        const { data } = await peer.recognize(bytes)
+        seen.peerOf++
+        if (printed.every((line) => data.text.replaceAll(' ', '').includes(line))) seen.peer++
+      }
+      lines.push(`| ${row.name} | ${seen.exact} of ${seen.count} | ${seen.valid} | ${seen.none} | ${seen.wrong} | ` +
+        `${seen.wrongButValid} | ${seen.peer} of ${seen.peerOf} |`)
+    }
+  } finally {
+    await peer.terminate()
+  }
+  return ['| Damage | exact | exact and valid | none | wrong | wrong but valid | tesseract.js alone |',
+    '|---|---|---|---|---|---|---|', ...lines].join('\n')
 }
 
 async function zonesInClutter (): Promise<number> {

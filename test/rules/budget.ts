@@ -12,7 +12,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 4839, files: 60 },
-  { folders: ['src/scanning'], lines: 3070, files: 46 },
+  { folders: ['src/scanning'], lines: 3520, files: 48 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
   { folders: ['src'], lines: 57_643, files: 629 },
   { folders: ['test'], lines: 65_885, files: 414 }

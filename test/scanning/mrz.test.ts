@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from 'node:fs'
 import fc from 'fast-check'
 import t from 'tap'
 import { GuestInput } from '#schemas/guest.ts'
-import type { ParsedMrz, ParseMrzResponse } from '#schemas/scanning.ts'
+import { LEGIBLE_FIELDS, type Leggibilita, type ParsedMrz, type ParseMrzResponse } from '#schemas/scanning.ts'
 import { bundledData } from '#src/alloggiati/tables/bundled.ts'
 import { birthDate, expiryDate } from '#src/scanning/mrz/dates.ts'
 import { valueOf } from '#src/scanning/mrz/digits.ts'
@@ -10,9 +10,10 @@ import { type CheckedField, type Layout, layoutOf, LAYOUTS } from '#src/scanning
 import { checkLines } from '#src/scanning/mrz/lines.ts'
 import { zoneNotices } from '#src/scanning/mrz/zone-notices.ts'
 import { parseZone } from '#src/scanning/mrz/parse.ts'
-import { present } from '#src/scanning/mrz/routes.ts'
+import { present } from '#src/scanning/mrz/present.ts'
 import { ALPHABET } from '#src/scanning/mrz/reader/network.ts'
 import { READABLE } from '#src/scanning/mrz/reader/spots.ts'
+import { presentZones } from '#src/scanning/ocr/present-zones.ts'
 import { solve } from '#src/scanning/mrz/reader/solve.ts'
 import { writeZone, type ZoneValues } from './mrz/write-zone.ts'
 import { create } from '#test/bookings/samples.ts'
@@ -448,4 +449,52 @@ t.test('corrects issuer and nationality by the list, but keeps a clear unlisted 
   t.same(free.lines, CARD)
   const other = CARD.with(0, CARD[0]!.replace('ITA', 'QQQ'))
   t.same(solve(readAs(layoutOf(CARD)!), seen(other)).free.lines, other)
+})
+
+const SEEN = Object.fromEntries(LEGIBLE_FIELDS.map((name) => [name, 'buona'])) as Leggibilita
+
+t.test('a field that the image does not show well is not valid, whatever its check digit', async (t) => {
+  const ask = async (leggibilita: Leggibilita) =>
+    (await call('POST', '/api/mrz/parse', { lines: CARD, leggibilita })).json<ParseMrzResponse>()
+  t.match(await ask(SEEN), { parsed: { valid: true, checks: { docNumber: true, composite: true } } })
+  const unseen = await ask({ ...SEEN, docNumber: 'dubbia' })
+  t.match(unseen.parsed, { valid: false, checks: { docNumber: false, birthDate: true, composite: false } })
+  t.match(about(unseen, 'docNumber'), /non si vede bene/)
+  const name = await ask({ ...SEEN, surname: 'nulla' })
+  t.match(name.parsed, { valid: false, checks: { docNumber: true, composite: true } })
+  t.match(about(name, 'surname'), /non si vede bene/)
+})
+
+t.test('lines whose check digits hold are no mrz when the image does not show all characters', async (t) => {
+  const zones = (lines: string[], legibility: Leggibilita) =>
+    presentZones([{ lines, legibility, faults: legibility === SEEN ? [] : ['ombra'] }], '', TODAY)
+  t.match(zones(CARD, SEEN), { mrz: CARD, zone: [{ lines: CARD, parsed: { valid: true } }], avvisi: [] })
+  const doubtful = { ...SEEN, name: 'dubbia' as const }
+  t.match(zones(CARD, doubtful), { mrz: null, zone: [{ lines: CARD, parsed: { valid: false } }] })
+  t.match(zones(CARD, doubtful).avvisi, [{ campo: 'image', messaggio: /Fotografare di nuovo: un’ombra/ }])
+  const wrong = CARD.with(1, CARD[1]!.replace('6412308', '6412301'))
+  t.same(zones(wrong, doubtful).mrz, wrong, 'mrz/parse sees itself that they are wrong')
+})
+
+t.test('answers the zones of all documents, and says how many there are', async (t) => {
+  const answer = presentZones([CARD, PASSPORT].map((lines) => ({ lines, legibility: SEEN, faults: [] })), '', TODAY)
+  t.same(answer.mrz, CARD)
+  t.same(answer.zone.map(({ lines }) => lines), [CARD, PASSPORT])
+  t.match(answer.avvisi, [{ messaggio: /2 documenti/ }])
+})
+
+t.test('a name that differs by one letter from the printed text gets a notice', async (t) => {
+  const ask = async (text: string) =>
+    (await call('POST', '/api/mrz/parse', { lines: CARD, text })).json<ParseMrzResponse>()
+  t.match(about(await ask('Cognome\nRÒSSO\nNome\nBIANCA'), 'surname'), /ROSSI nella zona e ROSSO nel testo/)
+  t.equal(about(await ask('Cognome\nROSSI\nNome\nBIANCA\nROSSO'), 'surname'), '')
+  t.equal(about(await ask('ROSSO<<BIANCA<<<<'), 'surname'), '', 'the zone itself is no printed text')
+  t.equal(about(await ask('altro'), 'surname'), '')
+})
+
+t.test('warns about codes in no list, and about numbers that Italian cards do not have', async (t) => {
+  t.match(about(await scan({ issuer: 'QQQ', nationality: 'QQQ' }), 'issuingCountry'), /QQQ.*non è in uso/)
+  t.match(about(await scan({ issuer: 'QQQ', nationality: 'QQQ' }), 'nationality'), /QQQ.*non è in uso/)
+  t.match(about(await scan({ code: 'C', issuer: 'ITA', number: '12345678A' }, 'TD1'), 'docNumber'), /forma/)
+  t.equal(about(await scan({ code: 'C', issuer: 'ITA', number: 'CA12345AB' }, 'TD1'), 'docNumber'), '')
 })

@@ -21,6 +21,8 @@ const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
 
 /** All Italian cards with a zone are electronic. For other states the zone does not say. */
 export function documentKind (code: string, issuer: string): DocumentKind {
+  // The United States print C1 or C2 on cards of permanent residents.
+  if (issuer === 'USA' && /^C[12]$/.test(code)) return 'residence-permit'
   const kind = KINDS.find(([pattern]) => pattern.test(code))?.[1] ?? 'other'
   return kind === 'card' && issuer === 'ITA' ? 'electronic-card' : kind
 }

@@ -8,15 +8,16 @@ import type { GuestCodes } from './codes-in-force.ts'
 export interface ReadGuest {
   ospite: ScannedGuest
   avvisi: Avviso[]
-  /** Whether the zone's check digits are correct; null without a zone. */
+  /** Whether the zone's characters are legible and its check digits correct; null without a zone. */
   valid: boolean | null
 }
 
 /** The guest of a read document: from its zone, else from its text. Undefined if neither says a guest. */
 export function readGuest (
-  { mrz, text, ospite, avvisi = [] }: OcrResponse, facts: { today: Day, codes: GuestCodes }
+  { zone: [zone], text, ospite, avvisi }: OcrResponse, facts: { today: Day, codes: GuestCodes }
 ): ReadGuest | undefined {
-  if (mrz === null) return ospite && { ospite, avvisi, valid: null }
-  const { parsed, ...guest } = parseDocument({ lines: mrz, text }, facts)
+  if (zone === undefined) return ospite && { ospite, avvisi, valid: null }
+  const { lines, leggibilita } = zone
+  const { parsed, ...guest } = parseDocument({ lines, text, leggibilita }, facts)
   return { ospite: guest.ospite, avvisi: [...avvisi, ...guest.avvisi], valid: parsed.valid }
 }

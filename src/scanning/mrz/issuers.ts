@@ -3,11 +3,13 @@ import countries from 'i18n-iso-countries/index.js'
 
 /**
  * Codes besides ISO 3166-1 (ICAO Doc 9303 part 3, section 5): Germany, British nationals, Kosovo, organisations,
- * stateless people, and the fictitious country of specimens.
+ * stateless people, the fictitious country of specimens, and codes on documents issued when they were valid. Slovenia's
+ * first identity cards have SI.
  */
 const OTHERS = [
   'D', 'GBD', 'GBN', 'GBO', 'GBP', 'GBS', 'RKS', 'XKK', 'EUE', 'UNO', 'UNA', 'UNK', 'XBA', 'XIM', 'XCC', 'XCE', 'XCO',
-  'XEC', 'XPO', 'XES', 'XOM', 'XDC', 'XXA', 'XXB', 'XXC', 'XXX', 'UTO'
+  'XEC', 'XPO', 'XES', 'XOM', 'XDC', 'XXA', 'XXB', 'XXC', 'XXX', 'UTO',
+  'SI', 'ROM', 'ZAR', 'TMP', 'YUG', 'SCG', 'ANT'
 ]
 
 /** Valid issuer and nationality codes, without fillers. */

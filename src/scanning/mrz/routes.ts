@@ -8,7 +8,9 @@ import { guestOf, type PrintedPlaces } from '../guest/guest.ts'
 import { birthPlaceIn, issuingComune } from '../printed/printed-places.ts'
 import { checkLines } from './lines.ts'
 import { zoneNotices } from './zone-notices.ts'
-import { parseZone, type Zone } from './parse.ts'
+import { nameNoticesFrom } from './names-in-text.ts'
+import { parseZone } from './parse.ts'
+import { present } from './present.ts'
 
 const route = routesUnder('Scansione')
 
@@ -16,46 +18,19 @@ const parseRoute = route({ access: 'auth' }, 'parseMrz', 'Legge le righe della z
   body: ParseMrzBody, response: { 200: ParseMrzResponse }
 })
 
-/** Converts a zone to the API's format. */
-export function present (zone: Zone): ParsedMrz {
-  const { layout, issuer, nationality } = zone
-  return {
-    format: layout.format,
-    name: zone.given,
-    surname: zone.surname,
-    docNumber: zone.number,
-    birthDate: zone.birth.day ?? '',
-    gender: zone.sex,
-    nationality: alpha3(nationality),
-    expiryDate: zone.expiry?.day ?? '',
-    issuingCountry: alpha3(issuer),
-    valid: zone.valid,
-    checks: zone.checks,
-    layout: layout.name,
-    documentCode: zone.code,
-    nameTruncated: zone.cut,
-    nationalityRaw: nationality,
-    issuingCountryRaw: issuer
-  }
-}
-
-/** Germany prints `D`. All other codes of ICAO Doc 9303 part 3, section 5 have three letters. */
-function alpha3 (code: string): string {
-  return code === 'D' ? 'DEU' : code
-}
-
 /**
  * Reads a zone, and the places that the text of an Italian card prints.
  * @throws CampiNonValidi naming a line at fault
  */
 export function parseDocument (
-  { lines: written, text = '' }: ParseMrzBody, { today, codes }: { today: Day, codes: GuestCodes }
+  { lines: written, text = '', leggibilita }: ParseMrzBody, { today, codes }: { today: Day, codes: GuestCodes }
 ): ParseMrzResponse {
   const { layout, lines } = checkLines(written)
   const zone = parseZone(layout, lines, today)
-  const parsed = present(zone)
+  const parsed = present(zone, leggibilita)
   const { ospite, avvisi } = guestOf(parsed, codes, printedPlaces(parsed, text, { today, codes }))
-  return { parsed, ospite, avvisi: [...zoneNotices(zone, today), ...avvisi] }
+  const own = [...zoneNotices(zone, today, leggibilita), ...nameNoticesFrom(text, zone)]
+  return { parsed, ospite, avvisi: [...own, ...avvisi] }
 }
 
 /** Proposes places only for an Italian card, and a place of birth only if the digit of the birth date is correct. */

@@ -1,8 +1,11 @@
-import type { Avviso, MrzChecks } from '#schemas/scanning.ts'
+import type { Avviso, Leggibilita, MrzChecks } from '#schemas/scanning.ts'
 import { MRZ_CHECKS } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
 import { expired, minor, writeFirst } from '../guest/holder-notices.ts'
 import type { DateFault, ZoneDate } from './dates.ts'
+import { ISSUERS } from './issuers.ts'
+import { illegible } from './legible-fields.ts'
+import { hasKnownForm } from './number-forms.ts'
 import type { Zone } from './parse.ts'
 
 const BAD_DIGITS: Readonly<Record<keyof MrzChecks, string>> = {
@@ -20,15 +23,37 @@ const DATE_FAULTS: Readonly<Record<DateFault, string>> = {
   impossible: 'non è un giorno del calendario'
 }
 
-/** Warnings about the zone, for the host. */
-export function zoneNotices (zone: Zone, today: Day): Avviso[] {
+/** The fields that an image may not show well. */
+const UNSEEN: Readonly<Record<keyof Leggibilita, string>> = {
+  documentCode: 'La sigla del documento',
+  issuingCountry: 'Lo Stato che ha emesso il documento',
+  surname: 'Il cognome',
+  name: 'Il nome',
+  docNumber: 'Il numero del documento',
+  nationality: 'La cittadinanza',
+  birthDate: 'La data di nascita',
+  gender: 'Il sesso',
+  expiryDate: 'La scadenza',
+  optionalData: 'La parte dei dati facoltativi',
+  composite: 'La cifra di controllo complessiva'
+}
+
+/**
+ * Warnings about the zone, for the host.
+ * @param legibility how well an image shows the zone; its fields that are not seen get no other warning
+ */
+export function zoneNotices (zone: Zone, today: Day, legibility?: Leggibilita): Avviso[] {
   const { birth, expiry } = zone
+  const unseen = illegible(legibility)
   return [
-    ...MRZ_CHECKS.filter((name) => failed(zone, name))
+    ...unseen.map((campo) => ({ campo, messaggio: `${UNSEEN[campo]} non si vede bene: confrontare con il documento` })),
+    ...MRZ_CHECKS.filter((name) => failed(zone, name) && !unseen.includes(name))
       .map((campo) => ({ campo, messaggio: `${BAD_DIGITS[campo]}: ${REREAD}` })),
     ...dateNotices('birthDate', 'La data di nascita', birth),
     ...(expiry ? dateNotices('expiryDate', 'La scadenza', expiry) : noExpiry),
     ...nameNotices(zone),
+    ...codeNotices(zone),
+    ...formNotices(zone),
     ...(birth.day !== undefined ? minor(birth.day, today) : []),
     ...(expiry?.day !== undefined ? expired(expiry.day, today) : [])
   ]
@@ -60,4 +85,18 @@ function nameNotices ({ surname, given, cut }: Zone): Avviso[] {
     if (/\d/.test(text)) notices.push({ campo, messaggio: `«${text}» contiene cifre: copiarlo dal documento` })
   }
   return notices
+}
+
+function codeNotices ({ issuer, nationality }: Zone): Avviso[] {
+  const codes = [['issuingCountry', 'dello Stato che ha emesso il documento', issuer],
+    ['nationality', 'della cittadinanza', nationality]] as const
+  return codes.filter(([, , code]) => code !== '' && !ISSUERS.has(code)).map(([campo, what, code]) => (
+    { campo, messaggio: `La sigla ${code} ${what} non è in uso: ${REREAD}` }))
+}
+
+function formNotices ({ code, issuer, number }: Zone): Avviso[] {
+  const messaggio = `Il numero ${number} non ha la forma delle carte d’identità elettroniche: confrontarlo`
+  return issuer === 'ITA' && code === 'C' && hasKnownForm(code, issuer, number) === false
+    ? [{ campo: 'docNumber', messaggio }]
+    : []
 }

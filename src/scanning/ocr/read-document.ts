@@ -4,6 +4,7 @@ import type { Clock } from '#src/lib/time.ts'
 import { readImageText } from '#src/services/images/image-text.ts'
 import { printedGuest } from '../printed/printed-guest.ts'
 import type findZone from './find-zone.ts'
+import { presentZones } from './present-zones.ts'
 import type { Scene, ScenePayload, TextReaderKind } from './scene.ts'
 
 const SCENE = new URL('scene.ts', import.meta.url)
@@ -59,11 +60,12 @@ export function documentReader (
     const options = { languages, caller: reading.caller, signal: AbortSignal.any([reading.signal, failed.signal]) }
     const zoneRead = zoneOf(scene, reading)
     try {
-      const [zone, text] = await Promise.all([zoneRead, texts.read(scene, { ...options, quarters: 0 })])
-      const isUpright = texts.turnsByItself || !zone || zone.quarters === 0
-      const read = plain(isUpright ? text : await texts.read(scene, { ...options, quarters: zone.quarters }))
-      if (zone) return { text: read, mrz: zone.lines }
-      return { text: read, mrz: null, ...printedGuest(read, clock.today(), await app.guestCodes()) }
+      const [{ zones, quarters }, first] = await Promise.all([zoneRead, texts.read(scene, { ...options, quarters: 0 })])
+      const isUpright = texts.turnsByItself || quarters === 0
+      const text = plain(isUpright ? first : await texts.read(scene, { ...options, quarters }))
+      const found = presentZones(zones, text, clock.today())
+      if (found.zone.length > 0) return { text, ...found }
+      return { text, ...found, ...printedGuest(text, clock.today(), await app.guestCodes()) }
     } catch (err) {
       failed.abort()
       // Wait for the zone: a response now would abort the task and kill its thread, and a new thread costs more.
@@ -76,8 +78,8 @@ export function documentReader (
     { image, lingue = ['IT'], solo_mrz: zoneAlone = false }: OcrBody, reading: Reading
   ): Promise<OcrResponse> {
     if (zoneAlone) {
-      const zone = await zoneOf(await decode(image, null, reading), reading)
-      return { text: '', mrz: zone?.lines ?? null }
+      const { zones } = await zoneOf(await decode(image, null, reading), reading)
+      return { text: '', ...presentZones(zones, '', clock.today()) }
     }
     return await withText(image, lingue, reading)
   }

@@ -45,6 +45,7 @@ const CODES: Partial<Record<(typeof LAYOUTS)[number]['name'], string>> = {
   'MRV-A': 'V',
   'MRV-B': 'VC',
   TD1: 'ID',
+  TD2: 'I',
   FRA: 'ID'
 }
 

@@ -3,7 +3,8 @@ import { ALPHABET, BETWEEN, COLUMN, column, type Columns } from './network.ts'
 /** The log likelihood of each alphabet character at one position of a line. */
 export type Cell = Float32Array
 
-export interface Cells { score: number, cells: Cell[] }
+/** The characters of a line: what each shows, and the columns where they are. */
+export interface Cells { score: number, cells: Cell[], places: number[] }
 
 /** Maximum deviation from the usual pitch, and its cost. */
 const LEEWAY = 0.18
@@ -47,7 +48,7 @@ function placed (columns: Columns, count: number, pitch: number): Cells | undefi
   if (score === -Infinity) return undefined
   const places = [scores.indexOf(score)]
   for (const from of steps.toReversed()) places.unshift(from[places[0]!]!)
-  return { score, cells: places.map((at) => column(columns, at).slice(0, ALPHABET.length)) }
+  return { score, places, cells: places.map((at) => column(columns, at).slice(0, ALPHABET.length)) }
 }
 
 /** How sure the network is that a column shows any character. */

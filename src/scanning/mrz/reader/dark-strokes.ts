@@ -5,11 +5,16 @@ import type { Gray } from './gray.ts'
  * image ("black hat").
  */
 export function darkStrokes (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
+  const paper = closed(picture, strokeWidth, strokeHeight)
+  for (let at = 0; at < paper.length; at++) paper[at]! -= picture.data[at]!
+  return paper
+}
+
+/** The image without dark strokes thinner than the given size (odd): its paper. */
+export function closed (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
   const [rx, ry] = [strokeWidth >> 1, strokeHeight >> 1]
   // Erosion is dilation of the negative.
-  const closed = spread(negative(spread(picture.data, picture, rx, ry)), picture, rx, ry)
-  for (let at = 0; at < closed.length; at++) closed[at] = 255 - closed[at]! - picture.data[at]!
-  return closed
+  return negative(spread(negative(spread(picture.data, picture, rx, ry)), picture, rx, ry))
 }
 
 function negative (data: Uint8Array): Uint8Array {

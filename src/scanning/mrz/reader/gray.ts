@@ -25,6 +25,29 @@ export function turned ({ data, width, height }: Gray, quarters: 1 | 2 | 3): Gra
   return { data: out, width: height, height: width }
 }
 
+/** The image turned clockwise by an angle in radians, on a canvas that holds all of it. Its edges fill the corners. */
+export function tilted ({ data, width, height }: Gray, angle: number): Gray {
+  const [cos, sin] = [Math.cos(angle), Math.sin(angle)]
+  const out = {
+    width: Math.ceil(width * Math.abs(cos) + height * Math.abs(sin)),
+    height: Math.ceil(width * Math.abs(sin) + height * Math.abs(cos))
+  }
+  const pixels = new Uint8Array(out.width * out.height)
+  for (let y = 0, at = 0; y < out.height; y++) {
+    for (let x = 0; x < out.width; x++, at++) {
+      const [dx, dy] = [x - out.width / 2, y - out.height / 2]
+      const u = Math.max(0, Math.min(width - 1.001, dx * cos + dy * sin + width / 2))
+      const v = Math.max(0, Math.min(height - 1.001, dy * cos - dx * sin + height / 2))
+      const from = Math.floor(v) * width + Math.floor(u)
+      const [fx, fy] = [u % 1, v % 1]
+      const below = Math.min(from + width, data.length - 2)
+      pixels[at] = (data[from]! * (1 - fx) + data[from + 1]! * fx) * (1 - fy) +
+        (data[below]! * (1 - fx) + data[below + 1]! * fx) * fy
+    }
+  }
+  return { data: pixels, ...out }
+}
+
 /** Shrinks the image to a width by averaging pixels. A narrower image is returned as is. */
 export function shrunk (picture: Gray, width: number): Gray {
   if (picture.width <= width) return picture

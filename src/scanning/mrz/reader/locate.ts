@@ -10,12 +10,15 @@ export interface Block { lines: Line[], score: number }
 
 const BLOCKS_MAX = 6
 
-/** Finds candidate zones on a copy of the given width, best first. */
-export function locate (picture: Gray, searchWidth: number): Block[] {
+/**
+ * Finds candidate zones on a copy of the given width, best first.
+ * @param part the width of the document, as a share of the image
+ */
+export function locate (picture: Gray, searchWidth: number, part = 1): Block[] {
   const small = shrunk(picture, searchWidth)
   const scale = picture.width / small.width
   const found: Block[] = []
-  const candidates = textLines(small).flatMap(blocksOf).map((lines) => ({ lines, score: score(lines, small) }))
+  const candidates = textLines(small, part).flatMap(blocksOf).map((lines) => ({ lines, score: score(lines, small) }))
   for (const block of candidates.sort((a, b) => b.score - a.score)) {
     if (found.length === BLOCKS_MAX) break
     if (!found.some((other) => isSame(other, block))) found.push(block)
@@ -56,9 +59,26 @@ function score (lines: readonly Line[], { width, height }: Gray): number {
     (Math.max(...heights) / Math.min(...heights) - 1) * 0.1
 }
 
+/**
+ * True when two candidates may be the zones of two documents side by side: print of like size and direction that does
+ * not overlap.
+ */
+export function areSeparate (a: Block, b: Block): boolean {
+  const [first, second] = [a.lines[0]!, b.lines[0]!]
+  const isLike = (x: number, y: number) => x / y > 0.6 && x / y < 1.65
+  const size = Math.max(...[...a.lines, ...b.lines].map(({ thickness }) => thickness))
+  const [dx, dy] = [0, 1].map((axis) => Math.abs(centreOf(a)[axis]! - centreOf(b)[axis]!)) as [number, number]
+  return isLike(first.length, second.length) && isLike(first.thickness, second.thickness) &&
+    Math.abs(first.angle - second.angle) < 0.25 &&
+    (dx > (first.length + second.length) / 2 || dy > 2.4 * size * (a.lines.length + b.lines.length) / 2)
+}
+
+function centreOf ({ lines }: Block): [x: number, y: number] {
+  return [mean(lines.map(({ x }) => x)), mean(lines.map(({ y }) => y))]
+}
+
 function isSame (a: Block, b: Block): boolean {
-  const centre = ({ lines }: Block) => [mean(lines.map(({ x }) => x)), mean(lines.map(({ y }) => y))] as const
-  const [[ax, ay], [bx, by]] = [centre(a), centre(b)]
+  const [[ax, ay], [bx, by]] = [centreOf(a), centreOf(b)]
   const heights = b.lines.map(({ thickness }) => thickness).sort((x, y) => x - y)
   return a.lines.length === b.lines.length && Math.hypot(ax - bx, ay - by) < 1.2 * heights[heights.length >> 1]!
 }

@@ -58,7 +58,7 @@ function spotsOf (layout: Layout): Spot[][] {
     put(digitPlace(layout.fields[name]!), name === 'number' && !layout.longNumber ? DIGITS : `${DIGITS}<`)
   }
   if (layout.composite) put(layout.composite.at, DIGITS)
-  const beginnings = BEGINNINGS[layout.name] ?? ['ACIP']
+  const beginnings = BEGINNINGS[layout.name] ?? ['ACI']
   for (const [at, allowed] of beginnings.entries()) put([0, at, at + 1], allowed)
   return spots
 }
@@ -67,6 +67,7 @@ function spotsOf (layout: Layout): Spot[][] {
 const BEGINNINGS: Readonly<Partial<Record<Layout['name'], readonly string[]>>> = {
   'MRV-A': ['V'],
   'MRV-B': ['V'],
+  TD3: ['P'],
   FRA: [...'IDFRA']
 }
 

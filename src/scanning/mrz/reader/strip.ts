@@ -1,8 +1,23 @@
 import type { Gray } from './gray.ts'
-import type { Line } from './locate.ts'
+import { withoutShade } from './shade.ts'
+import { meanOfColumns, meanOfRows } from './text-lines.ts'
 
-/** A line with measured capital height. */
-export interface Measured { x: number, y: number, angle: number, length: number, cap: number }
+/** The place and the shape of a text line in an image. */
+export interface Measured {
+  /** The middle of the line. */
+  x: number
+  y: number
+  angle: number
+  length: number
+  /** Height of a capital in the middle. */
+  cap: number
+  /** Pixels towards the end of the line, for each pixel down: italics have a negative slant. */
+  slant: number
+  /** Growth of the print from the first character to the last, as a share of `cap`. */
+  taper: number
+  /** Pixels that both ends lie below the straight line. */
+  bend: number
+}
 
 /** An image strip along a line, made horizontal. */
 export interface Strip {
@@ -13,80 +28,54 @@ export interface Strip {
   scale: number
 }
 
+/** A strip as network input, with the gray values that it comes from. */
+export interface NetworkStrip extends Strip {
+  seen: Float32Array
+  /** The columns that lie inside the image: the first, and the one after the last. */
+  inside: readonly [from: number, to: number]
+}
+
 /** The network was trained on strips 32 pixels high with capitals 20 high. */
-const STRIP_HEIGHT = 32
-const STRIP_CAP = 20
+export const STRIP_HEIGHT = 32
+export const STRIP_CAP = 20
 const STRIP_WIDTH_MAX = 1800
 /** Margin before and after the line, in capital heights, because its ends are estimates. */
 const MARGIN = 3.2
+const SHARPENING = { radius: 3, strength: 2 }
 
-const SEARCH_HEIGHT = 56
-const SEARCH_CAP = 18
-const PARTS = 5
+/** A strip is seen in two ways: as it is, and as if the image were sharper. */
+export const VIEWS = ['plain', 'sharpened'] as const
+export type View = (typeof VIEWS)[number]
 
-/**
- * Measures centre, angle and capital height of a text line. It splits the line into five parts, and finds the rows
- * with text in each part.
- */
-export function measure (picture: Gray, line: Line): Measured {
-  const guess = { ...line, cap: line.thickness * 0.95 }
-  const strip = sample(picture, guess, line.length * 1.02, SEARCH_HEIGHT, SEARCH_CAP)
-  const bands = Array.from({ length: PARTS }, (_, part) => bandOf(strip, part))
-  const centres = bands.map(([top, bottom]) => (top + bottom) / 2)
-  const heights = bands.map(([top, bottom]) => bottom - top).sort((a, b) => a - b)
-  const middle = centres.toSorted((a, b) => a - b)[PARTS >> 1]!
-  const points = centres
-    .map((y, part) => ({ x: (part + 0.5) * strip.width / PARTS - strip.width / 2, y }))
-    .filter(({ y }) => Math.abs(y - middle) < 8)
-  const { slope, offset } = straightLine(points)
-  const off = (offset - SEARCH_HEIGHT / 2) / strip.scale
-  return {
-    x: line.x - off * Math.sin(line.angle),
-    y: line.y + off * Math.cos(line.angle),
-    angle: line.angle + Math.atan(slope),
-    length: line.length,
-    cap: heights[PARTS >> 1]! / strip.scale
-  }
-}
-
-/** The strip of a line as network input: contrast stretched, 0 is middle gray. */
-export function stripOf (picture: Gray, line: Measured): Strip {
+/** The strip of a line as network input: without shades, contrast stretched, 0 is middle gray. */
+export function stripOf (picture: Gray, line: Measured, view: View): NetworkStrip {
   const strip = sample(picture, line, line.length + 2 * MARGIN * line.cap, STRIP_HEIGHT, STRIP_CAP)
-  const { pixels } = strip
+  const shadeless = withoutShade(strip, view === 'plain' ? 'tall' : 'wide')
+  const pixels = view === 'plain' ? shadeless : sharpened({ ...strip, pixels: shadeless })
   const [dark, bright] = extremes(pixels)
   const stretch = 255 / Math.max(1, bright - dark)
   for (let at = 0; at < pixels.length; at++) {
     pixels[at] = (Math.max(0, Math.min(255, (pixels[at]! - dark) * stretch)) - 128) / 64
   }
-  return strip
+  return { ...strip, pixels, seen: strip.pixels, inside: insideOf(picture, line, strip) }
 }
 
-/** The rows with text in one part of a strip. They surround the row of the middle half that changes most. */
-function bandOf ({ pixels, width, height }: Strip, part: number): [top: number, bottom: number] {
-  const [left, right] = [part, part + 1].map((each) => Math.floor(width * each / PARTS)) as [number, number]
-  const changes = Array.from({ length: height }, (_, y) => {
-    let sum = 0
-    for (let x = left + 1; x < right - 1; x++) sum += Math.abs(pixels[y * width + x + 1]! - pixels[y * width + x - 1]!)
-    return sum
-  })
-  const smooth = changes.map((each, y) => each + (changes[y - 1] ?? each) + (changes[y + 1] ?? each))
-  let peak = height >> 2
-  for (let y = peak; y < height * 0.75; y++) if (smooth[y]! > smooth[peak]!) peak = y
-  const least = Math.min(...smooth)
-  const bound = least + (smooth[peak]! - least) * 0.4
-  let [top, bottom] = [peak, peak]
-  while (top > 0 && smooth[top - 1]! > bound) top--
-  while (bottom < height - 1 && smooth[bottom + 1]! > bound) bottom++
-  return [top, bottom + 1]
+/** Unsharp masking, which undoes a little blur. */
+function sharpened ({ pixels, width, height }: Strip): Float32Array {
+  const rows = meanOfRows(pixels, width, SHARPENING.radius)
+  const smooth = meanOfColumns(rows, width, height, SHARPENING.radius)
+  return pixels.map((value, at) => value + SHARPENING.strength * (value - smooth[at]!))
 }
 
-/** Least squares; horizontal when there is only one point. */
-function straightLine (points: readonly { x: number, y: number }[]): { slope: number, offset: number } {
-  const n = points.length
-  const sum = (of: (point: { x: number, y: number }) => number) => points.reduce((total, point) => total + of(point), 0)
-  const [x, y, xx, xy] = [sum((p) => p.x), sum((p) => p.y), sum((p) => p.x * p.x), sum((p) => p.x * p.y)]
-  const slope = n > 1 ? (n * xy - x * y) / (n * xx - x * x) : 0
-  return { slope, offset: (y - slope * x) / n }
+function insideOf ({ width, height }: Gray, line: Measured, strip: Strip): [from: number, to: number] {
+  const isInside = (u: number) => {
+    const { x, y } = columnOf(line, (u + 0.5 - strip.width / 2) / strip.scale)
+    return x >= 0 && y >= 0 && x < width && y < height
+  }
+  let [from, to] = [0, strip.width]
+  while (from < to && !isInside(from)) from++
+  while (to > from && !isInside(to - 1)) to--
+  return [from, to]
 }
 
 /** The first and the last percentile of the pixel values. */
@@ -103,24 +92,38 @@ function extremes (pixels: Float32Array): [dark: number, bright: number] {
 }
 
 /** Samples a strip along a line, with capitals `capOut` high. Supersamples when shrinking. */
-function sample (picture: Gray, line: Measured, length: number, height: number, capOut: number): Strip {
+export function sample (picture: Gray, line: Measured, length: number, height: number, capOut: number): Strip {
   const scale = capOut / line.cap
   const width = Math.max(4, Math.min(STRIP_WIDTH_MAX, Math.round(length * scale / 4) * 4))
   const samples = scale < 0.45 ? 3 : scale < 0.8 ? 2 : 1
-  const [cos, sin] = [Math.cos(line.angle), Math.sin(line.angle)]
   const pixels = new Float32Array(width * height)
-  for (let v = 0; v < height; v++) {
-    for (let u = 0; u < width; u++) {
-      let sum = 0
-      for (let sub = 0; sub < samples * samples; sub++) {
-        const along = (u + (sub % samples + 0.5) / samples - width / 2) / scale
-        const across = (v + (Math.floor(sub / samples) + 0.5) / samples - height / 2) / scale
-        sum += valueAt(picture, line.x + along * cos - across * sin, line.y + along * sin + across * cos)
+  for (let u = 0; u < width; u++) {
+    for (let subU = 0; subU < samples; subU++) {
+      const { x, y, downX, downY } = columnOf(line, (u + (subU + 0.5) / samples - width / 2) / scale)
+      for (let v = 0; v < height; v++) {
+        for (let subV = 0; subV < samples; subV++) {
+          const down = (v + (subV + 0.5) / samples - height / 2) / scale
+          pixels[v * width + u]! += valueAt(picture, x + down * downX, y + down * downY)
+        }
       }
-      pixels[v * width + u] = sum / (samples * samples)
     }
   }
+  if (samples > 1) for (let at = 0; at < pixels.length; at++) pixels[at]! /= samples * samples
   return { pixels, width, height, scale }
+}
+
+/** The middle of a column of print, and its step down in the image, `along` pixels of middle size from the middle. */
+export function columnOf ({ x, y, angle, length, slant, taper, bend }: Measured, along: number) {
+  const grown = taper === 0 ? along : (Math.exp(taper * along / length) - 1) / taper * length
+  const size = 1 + taper * grown / length
+  const below = bend * (2 * grown / length) ** 2
+  const [cos, sin] = [Math.cos(angle), Math.sin(angle)]
+  return {
+    x: x + grown * cos - below * sin,
+    y: y + grown * sin + below * cos,
+    downX: size * (slant * cos - sin),
+    downY: size * (slant * sin + cos)
+  }
 }
 
 /** Interpolates bilinearly. Outside the picture it uses the nearest edge pixel. */

@@ -1,28 +1,39 @@
 import { findBlobs, type Blob } from './blobs.ts'
-import { darkStrokes } from './dark-strokes.ts'
+import { closed } from './dark-strokes.ts'
 import type { Gray } from './gray.ts'
 
 /** The image width for which the sizes below were tuned. */
 const USUAL_WIDTH = 700
 /** Thresholds of stroke density, relative to Otsu's. */
 const BOUNDS = [1, 0.7, 1.35]
+/** Darker areas are no paper: their noise is no print. */
+const DARKEST_PAPER = 40
 
-/** Finds lines of print: long, flat areas dense with thin dark strokes. One list per threshold. */
-export function textLines (picture: Gray): Blob[][] {
+/**
+ * Finds lines of print: long, flat areas dense with thin dark strokes. One list per threshold.
+ * @param part the width of the document, as a share of the image
+ */
+export function textLines (picture: Gray, part = 1): Blob[][] {
   const { width, height } = picture
-  const scale = width / USUAL_WIDTH
+  const scale = width * part / USUAL_WIDTH
   const odd = (size: number, least: number) => Math.max(least, Math.round(size * scale) | 1)
-  const strokes = darkStrokes(picture, odd(13, 7), odd(5, 3))
+  const strokes = relativeStrokes(picture, odd(13, 7), odd(5, 3))
   const sideways = meanOfRows(edges(strokes, width), width, Math.max(5, Math.round(11 * scale)))
   const density = asBytes(meanOfColumns(sideways, width, height, Math.max(1, Math.round(1.5 * scale))))
   const bound = bestBound(density)
   return BOUNDS.map((part) =>
     findBlobs(above(density, bound * part), width, height).filter((blob) =>
       blob.pixels >= 40 * scale * scale &&
-      blob.length > 0.22 * width &&
+      blob.length > 0.22 * width * part &&
       blob.length / blob.thickness > 7 &&
       Math.abs(blob.angle) < 0.45 &&
       blob.fill > 0.6))
+}
+
+/** How much darker each pixel is than its paper, as a share of the paper: equal in light and in shadow. */
+function relativeStrokes (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
+  const paper = closed(picture, strokeWidth, strokeHeight)
+  return paper.map((value, at) => 255 * (value - picture.data[at]!) / Math.max(DARKEST_PAPER, value))
 }
 
 function above (data: Uint8Array, bound: number): Uint8Array {
@@ -40,7 +51,7 @@ function edges (data: Uint8Array, width: number): Uint8Array {
   return out
 }
 
-function meanOfRows (data: Uint8Array, width: number, radius: number): Float32Array {
+export function meanOfRows (data: Uint8Array | Float32Array, width: number, radius: number): Float32Array {
   const out = new Float32Array(data.length)
   for (let row = 0; row < data.length; row += width) {
     let sum = 0
@@ -53,7 +64,7 @@ function meanOfRows (data: Uint8Array, width: number, radius: number): Float32Ar
   return out
 }
 
-function meanOfColumns (data: Float32Array, width: number, height: number, radius: number): Float32Array {
+export function meanOfColumns (data: Float32Array, width: number, height: number, radius: number): Float32Array {
   const out = new Float32Array(data.length)
   const sums = new Float32Array(width)
   for (let y = -radius; y < height; y++) {

@@ -1,0 +1,42 @@
+import type { Avviso } from '#schemas/scanning.ts'
+import type { Zone } from './parse.ts'
+
+/** Shorter words are too much alike to compare. */
+const LEAST = 4
+/** Letters that zones spell with two (ICAO Doc 9303 part 3, section 6). */
+const SPELLINGS: Readonly<Record<string, string>> = {
+  Ä: 'AE', Ö: 'OE', Ü: 'UE', ß: 'SS', Æ: 'AE', Œ: 'OE', Ø: 'OE', Å: 'AA', Ñ: 'N', Þ: 'TH', Ð: 'D', Ł: 'L', Đ: 'D'
+}
+
+/**
+ * Compares the names of a zone, which have no check digit, with the printed text. A word of the text that differs by
+ * one letter from a name that the text lacks means that one of them is misread.
+ */
+export function nameNoticesFrom (text: string, { surname, given }: Pick<Zone, 'surname' | 'given'>): Avviso[] {
+  const printed = wordsOf(text)
+  const doubt = (campo: string, label: string, name: string): Avviso[] =>
+    name.split(' ').filter((word) => word.length >= LEAST && !printed.has(word)).flatMap((word) => {
+      const like = [...printed].find((other) => other.length >= LEAST && differsByOne(word, other))
+      const messaggio = `${label} è ${word} nella zona e ${like} nel testo stampato: confrontarlo con il documento`
+      return like === undefined ? [] : [{ campo, messaggio }]
+    })
+  return [...doubt('surname', 'Il cognome', surname), ...doubt('name', 'Il nome', given)]
+}
+
+/** The words of the text in the letters of a zone, also as if umlauts were plain. Omits the lines of the zone. */
+function wordsOf (text: string): Set<string> {
+  const upper = text.split('\n').filter((line) => !line.includes('<')).join('\n').toUpperCase()
+  const spelled = upper.replace(/./gu, (char) => SPELLINGS[char] ?? char)
+  return new Set([spelled, upper].flatMap((each) =>
+    each.normalize('NFD').replace(/[\p{M}'’]/gu, '').match(/[A-Z]+/g) ?? []))
+}
+
+/** True when one letter is replaced, missing or added. */
+function differsByOne (a: string, b: string): boolean {
+  if (a === b || Math.abs(a.length - b.length) > 1) return false
+  let start = 0
+  while (start < a.length && a[start] === b[start]) start++
+  let end = 0
+  while (end < Math.min(a.length, b.length) - start && a[a.length - 1 - end] === b[b.length - 1 - end]) end++
+  return Math.max(a.length, b.length) - start - end === 1
+}
