@@ -20,11 +20,8 @@ const Campo = (description?: string) =>
   Type.Optional(Nullable(Type.String({ maxLength: 200, ...description !== undefined && { description } })))
 const Codice = (description: string) => Upper(Campo(description))
 
-/**
- * A guest in the police service's format. It is open, as in the contract, so that a stored guest can be sent whole. All
- * fields are optional: a missing one is an item of `errors` with guest and field, not a 400.
- */
-export const Schedina = Open({
+/** The fields of the record, which describe the guest. */
+const PERSON = {
   tipo_alloggiato: Codice(GUEST_WORDS.tipo_alloggiato),
   cognome: Campo(),
   nome: Campo(),
@@ -37,12 +34,22 @@ export const Schedina = Open({
   tipo_documento: Codice(GUEST_WORDS.tipo_documento),
   numero_documento: Campo(),
   luogo_rilascio: Codice(GUEST_WORDS.luogo_rilascio)
+}
+
+/**
+ * A guest in the police service's format. It is open, as in the contract, so that a stored guest can be sent whole. All
+ * fields are optional: a missing one is an item of `errors` with guest and field, not a 400.
+ */
+export const Schedina = Open({
+  ...PERSON,
+  arrivo: Campo('AAAA-MM-GG, se non è quello del soggiorno: tutti gli ospiti di un elenco arrivano lo stesso giorno'),
+  partenza: Campo('AAAA-MM-GG, se non è quella del soggiorno')
 })
 export type Schedina = Static<typeof Schedina>
 
-/** The fields of a schedina. Those of the document are also separate. */
-export type SchedinaField = keyof typeof Schedina.properties
-export const SCHEDINA_FIELDS = Object.keys(Schedina.properties) as SchedinaField[]
+/** The fields of a record. Those of the document are also separate. */
+export type SchedinaField = keyof typeof PERSON
+export const SCHEDINA_FIELDS = Object.keys(PERSON) as SchedinaField[]
 export const DOCUMENT_FIELDS: readonly SchedinaField[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
 
 /** The stay. Also open, so that a whole booking can be sent. */

@@ -61,7 +61,7 @@ export const depositRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext
       lines,
       leaders,
       id_appartamento: stay.id_appartamento,
-      prenotazione_id: await findBooking(db, stay.id, records[0]!),
+      prenotazione_id: await findBooking(db, stay, records[0]!),
       ...confermo_diverso === true && { confirmation: { motivo } },
       recordReference: (tx) => request.noteDone(tx)
     }, { motivo, protocollo })

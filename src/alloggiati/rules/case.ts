@@ -47,6 +47,12 @@ export interface GuestCase {
   /** Index of an earlier guest whose document, which is sent too, has the same number. */
   sameDocument: number | undefined
   stay: ReturnType<typeof stayOf>
+  /** The days of this guest. */
+  days: ReturnType<typeof daysOf>
+  /** The arrival of the list's first guest. */
+  firstArrival: Day | undefined
+  /** The first of the guests who stay longest. */
+  isLongest: boolean
   tables: Tables
   today: Day
   yesterday: Day
@@ -60,7 +66,12 @@ const UPPER_CASE: readonly SchedinaField[] = ['sesso', 'provincia_nascita', 'tip
 export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = 'service' }: Input): GuestCase[] {
   const list = ospiti.map(fieldsOf)
   const stay = stayOf(soggiorno)
-  const common = { tables, today, yesterday: addDays(today, -1), channel }
+  const days = ospiti.map((guest, index) => nights === undefined
+    ? daysOf(guest, stay)
+    : { ...daysOf({}, stay), nights: nights[index] })
+  const longest = days.reduce((best, { nights = 0 }, index) => nights > (days[best]!.nights ?? 0) ? index : best, 0)
+  const firstArrival = days[0]?.arrival
+  const common = { stay, firstArrival, tables, today, yesterday: addDays(today, -1), channel }
   const firstOf = new Map<string, number>()
   const firstWith = new Map<string, number>()
   const types = list.map((fields) => typeOf(fields, tables))
@@ -81,8 +92,9 @@ export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = '
     const given = { comune: fields.comune_nascita, provincia: fields.provincia_nascita, stato: fields.stato_nascita }
     return {
       ...common,
-      stay: nights === undefined ? stay : { ...stay, nights: nights[index] },
       index,
+      days: days[index]!,
+      isLongest: index === longest,
       fields,
       type,
       sex: isSex(fields.sesso) ? fields.sesso : undefined,
@@ -101,12 +113,19 @@ export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = '
 }
 
 function fieldsOf (guest: unknown): Record<SchedinaField, string> {
-  const values: Partial<Record<string, unknown>> = typeof guest === 'object' && guest !== null ? { ...guest } : {}
+  const texts = textsOf(guest)
   return Object.fromEntries(SCHEDINA_FIELDS.map((field) => {
-    const value = values[field]
-    const text = typeof value === 'string' ? value.trim() : ''
+    const text = texts(field)
     return [field, UPPER_CASE.includes(field) ? text.toUpperCase() : text]
   })) as Record<SchedinaField, string>
+}
+
+function textsOf (guest: unknown) {
+  const values: Partial<Record<string, unknown>> = typeof guest === 'object' && guest !== null ? { ...guest } : {}
+  return (field: string): string => {
+    const value = values[field]
+    return typeof value === 'string' ? value.trim() : ''
+  }
 }
 
 function typeOf (fields: Record<SchedinaField, string>, tables: Tables): string {
@@ -141,6 +160,29 @@ function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['
     nights: isNights(givenNights) ? givenNights : undefined,
     givenApartment: id_appartamento,
     apartment: isApartment(id_appartamento) ? id_appartamento : undefined
+  }
+}
+
+/**
+ * Prepares the days of a guest: the own ones, else those of the stay. `before` and `after` count the days from the
+ * arrival of the stay to the own arrival and departure.
+ */
+function daysOf (guest: unknown, { arrival, nights }: ReturnType<typeof stayOf>) {
+  const texts = textsOf(guest)
+  const [givenArrival, givenDeparture] = [texts('arrivo'), texts('partenza')]
+  const ownArrival = isDay(givenArrival) ? givenArrival : undefined
+  const ownDeparture = isDay(givenDeparture) ? givenDeparture : undefined
+  const before = arrival === undefined || ownArrival === undefined ? 0 : daysBetween(arrival, ownArrival)
+  const after = arrival === undefined || ownDeparture === undefined ? nights : daysBetween(arrival, ownDeparture)
+  return {
+    givenArrival,
+    givenDeparture,
+    ownArrival,
+    ownDeparture,
+    before,
+    after: after ?? 0,
+    arrival: ownArrival ?? arrival,
+    nights: after === undefined ? undefined : after - before
   }
 }
 

@@ -27,8 +27,11 @@ export interface Rule {
 
 export const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id_appartamento'] as const
 
+/** A guest's own days, if they are not those of the stay. */
+export const OWN_DAY_FIELDS = ['arrivo', 'partenza'] as const
+
 /** The possible subjects of a remark, by API name; `ospiti` is the whole list. */
-type RemarkField = SchedinaField | typeof STAY_FIELDS[number] | 'ospiti'
+type RemarkField = SchedinaField | typeof STAY_FIELDS[number] | typeof OWN_DAY_FIELDS[number] | 'ospiti'
 
 /** Fields with different names in record and API. */
 const API_NAMES: Partial<Record<FieldFault['field'], RemarkField>> = {

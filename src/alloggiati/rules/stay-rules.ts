@@ -1,8 +1,8 @@
 import { APARTMENT_IDS } from '#schemas/apartment.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { addDays, italianDay } from '#src/lib/time.ts'
-import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
-import { dayAdvice, type Rule } from './rule.ts'
+import type { GuestCase } from './case.ts'
+import { dayAdvice, type Rule, type Values } from './rule.ts'
 
 /** Certified mail takes arrivals up to this many days old. */
 export const MAIL_DAYS = 30
@@ -10,6 +10,18 @@ const BY_MAIL = `il file per la PEC vale per gli arrivi degli ultimi ${MAIL_DAYS
 const TOO_EARLY = 'il servizio accetta un arrivo da quel giorno: inviare allora'
 const TOO_LATE = 'il servizio non accetta altre date. Per un arrivo precedente scaricare il file per la PEC (POST ' +
   '/api/alloggiati/file)'
+
+/** The arrivals that the channel accepts, if that of the guest is no such day. */
+export function outOfWindow ({ days: { arrival }, today, yesterday, channel }: GuestCase): false | Values {
+  const first = channel === 'mail' ? addDays(today, -MAIL_DAYS) : yesterday
+  if (arrival === undefined || (arrival >= first && arrival <= today)) return false
+  return channel === 'mail'
+    ? { ammessa: `fra ${dayWithArticle('il', first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
+    : {
+        ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`,
+        motivo: arrival > today ? TOO_EARLY : TOO_LATE
+      }
+}
 
 /** Rules about the stay, which all guests of the list share. */
 export const STAY_RULES: readonly Rule[] = [
@@ -32,16 +44,7 @@ export const STAY_RULES: readonly Rule[] = [
     field: 'check_in',
     message: 'La data di arrivo deve essere {ammessa}: {motivo}',
     source: 'Guida p. 7 e 31: arrivo del giorno o del giorno precedente; DM 16/9/2021, allegato, per la PEC',
-    applies: ({ stay: { arrival }, today, yesterday, channel }) => {
-      const first = channel === 'mail' ? addDays(today, -MAIL_DAYS) : yesterday
-      if (arrival === undefined || (arrival >= first && arrival <= today)) return false
-      return channel === 'mail'
-        ? { ammessa: `fra ${dayWithArticle('il', first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
-        : {
-            ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`,
-            motivo: arrival > today ? TOO_EARLY : TOO_LATE
-          }
-    }
+    applies: (guest) => guest.days.ownArrival === undefined && outOfWindow(guest)
   },
   {
     id: 'permanenza-mancante',
@@ -97,23 +100,6 @@ export const STAY_RULES: readonly Rule[] = [
       nights !== undefined &&
       counted !== undefined &&
       nights !== counted && { notti: nights, partenza: italianDay(checkOut!), contate: counted }
-  },
-  {
-    id: 'permanenza-lunga',
-    field: 'numero_notti',
-    severity: 'warning',
-    message:
-      `Il soggiorno supera i ${MAX_DECLARED_NIGHTS} giorni: se ne comunicano ${MAX_DECLARED_NIGHTS}; ` +
-      '{dal} serve una nuova schedina',
-    source: 'Guida p. 7: massimo 30 giorni; la proroga è un nuovo arrivo',
-    applies: ({ stay: { nights, arrival } }) =>
-      nights !== undefined &&
-      nights > MAX_DECLARED_NIGHTS && {
-        dal:
-          arrival === undefined
-            ? `dal ${MAX_DECLARED_NIGHTS + 1}º giorno`
-            : dayWithArticle('dal', addDays(arrival, MAX_DECLARED_NIGHTS))
-      }
   },
   {
     id: 'appartamento-mancante',

@@ -5,6 +5,7 @@ import { casesOf, type GuestCase, type Input } from './case.ts'
 import { apiName, type Rule, type Values } from './rule.ts'
 import { DOCUMENT_RULES } from './document-rules.ts'
 import { LIST_RULES } from './list-rules.ts'
+import { OWN_DAYS_RULES } from './own-days-rules.ts'
 import { PERSON_RULES } from './person-rules.ts'
 import { PLACE_RULES } from './place-rules.ts'
 import { STAY_RULES } from './stay-rules.ts'
@@ -82,11 +83,13 @@ function fill (message: string, values: Values): string {
 }
 
 /** All rules, in the order of the remarks on a guest. */
-export const RULES: readonly Rule[] = [...STAY_RULES, ...LIST_RULES, ...PERSON_RULES, ...PLACE_RULES, ...DOCUMENT_RULES]
+export const RULES: readonly Rule[] = [
+  ...STAY_RULES, ...OWN_DAYS_RULES, ...LIST_RULES, ...PERSON_RULES, ...PLACE_RULES, ...DOCUMENT_RULES
+]
 
 /** The record of a guest without errors, in whom all required fields are present. */
 function recordOf (guest: GuestCase): RecordSchedina {
-  const { fields, stay: { arrival, nights, apartment }, born, birth, cognome, nome } = guest
+  const { fields, stay: { apartment }, days: { arrival, nights }, born, birth, cognome, nome } = guest
   return {
     tipo_alloggiato: fields.tipo_alloggiato,
     data_arrivo: arrival!,

@@ -82,7 +82,7 @@ async function send (
   const { records } = accepted
   // Checked before anything is written, because a suspended submission could not be sent.
   if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
-  const prenotazione_id = await findBooking(db, stay.id, records[0]!)
+  const prenotazione_id = await findBooking(db, stay, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id, ricevuta } = await reserveInTime(ledger, {
     account: service.account,
@@ -224,7 +224,7 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
  * @throws CampiNonValidi when the given booking does not exist
  */
 export async function findBooking (
-  db: Executor, id: number | undefined, { data_arrivo, cognome, nome }: RecordSchedina
+  db: Executor, { id, check_in }: Accepted['stay'], { data_arrivo, cognome, nome }: RecordSchedina
 ): Promise<number | null> {
   if (id !== undefined) {
     if (!await bookingExists(db, id)) {
@@ -233,7 +233,9 @@ export async function findBooking (
     }
     return id
   }
-  const arrivals = await staysByArrival(db, { from: data_arrivo, to: data_arrivo, confirmed: true })
+  // The main guest may arrive later than the booking.
+  const arrival = check_in?.trim() ?? data_arrivo
+  const arrivals = await staysByArrival(db, { from: arrival, to: arrival, confirmed: true })
   const key = nameKey(cognome, nome)
   const matching = arrivals.filter(({ nome_cognome }) =>
     nameKey(nome_cognome, '') === key && foldName(nome_cognome).refused === ''

@@ -22,6 +22,9 @@ const born = (day: string, changes: Schedina = {}): Example => one({ data_nascit
 
 const upTo = (check_out: unknown): Example => ({ ospiti: [single()], stay: { check_in: '2026-11-21', check_out } })
 
+/** A stay that began before yesterday. */
+const early = { stay: { check_in: '2026-11-18', numero_notti: 5 } }
+
 const long = (length: number) => 'A'.repeat(length)
 
 export const CASES: Readonly<Record<string, Cases>> = {
@@ -80,7 +83,47 @@ export const CASES: Readonly<Record<string, Cases>> = {
       stay({ numero_notti: 31 }),
       { ospiti: [single()], stay: { check_in: '2026-11-21', check_out: '2027-01-15' } }
     ],
-    silent: [stay({ numero_notti: 30 })]
+    silent: [stay({ numero_notti: 30 }), { ...stay({ numero_notti: 31 }), ...one({ partenza: '2026-12-01' }) }]
+  },
+  'arrivo-proprio-non-valido': {
+    strikes: [one({ arrivo: 'domani' }), one({ arrivo: '21/11/2026' }), one({ arrivo: '2026-02-30' })],
+    silent: [one({ arrivo: ' 2026-11-21 ' }), one({ arrivo: '' }), one({ arrivo: null })]
+  },
+  'arrivo-proprio-fuori-soggiorno': {
+    strikes: [one({ arrivo: '2026-11-20' }), one({ arrivo: '2026-11-24' }), one({ arrivo: '1900-01-01' })],
+    silent: [one({ arrivo: '2026-11-21' }), one({ arrivo: '2026-11-23' }), one({ arrivo: 'domani' })]
+  },
+  'arrivo-proprio-fuori-termine': {
+    strikes: [one({ arrivo: '2026-11-22' }), one({ arrivo: '2026-11-19' })],
+    silent: [one({}), one({ arrivo: '2026-11-21' }), { ...one({ arrivo: '2026-11-20' }), ...early }]
+  },
+  'arrivo-diverso': {
+    strikes: [
+      { ospiti: [single(), foreigner({ arrivo: '2026-11-22' })], ospite: 1 },
+      { ospiti: [single({ arrivo: '2026-11-20' }), foreigner()], stay: early.stay, ospite: 1 }
+    ],
+    silent: [
+      { ospiti: [single(), foreigner({ arrivo: '2026-11-21' })] },
+      { ospiti: [single({ arrivo: '2026-11-20' }), foreigner({ arrivo: '2026-11-20' })], stay: early.stay },
+      { ospiti: [single(), foreigner({ arrivo: 'domani' })] },
+      one({ arrivo: '2026-11-22' })
+    ]
+  },
+  'partenza-propria-non-valida': {
+    strikes: [one({ partenza: 'mai' }), one({ partenza: '24/11/2026' })],
+    silent: [one({ partenza: '2026-11-22' }), one({ partenza: ' ' }), one({ partenza: null })]
+  },
+  'partenza-propria-fuori-soggiorno': {
+    strikes: [
+      one({ partenza: '2026-11-21' }),
+      one({ partenza: '2026-11-25' }),
+      one({ arrivo: '2026-11-22', partenza: '2026-11-22' })
+    ],
+    silent: [
+      one({ partenza: '2026-11-24' }),
+      one({ arrivo: '2026-11-22', partenza: '2026-11-23' }),
+      one({ partenza: 'mai' })
+    ]
   },
   'permanenza-discordante': {
     strikes: [

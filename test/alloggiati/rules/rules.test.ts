@@ -3,7 +3,7 @@ import t from 'tap'
 import { SCHEDINA_FIELDS } from '#schemas/schedina.ts'
 import { decode, encode } from '#src/alloggiati/codec/codec.ts'
 import { LAYOUT_FILE_UNICO } from '#src/alloggiati/codec/layout.ts'
-import { apiName, STAY_FIELDS } from '#src/alloggiati/rules/rule.ts'
+import { apiName, OWN_DAY_FIELDS, STAY_FIELDS } from '#src/alloggiati/rules/rule.ts'
 import { groupsOf } from '#src/alloggiati/rules/guest-groups.ts'
 import type { Rule } from '#src/alloggiati/rules/rule.ts'
 import { RULES } from '#src/alloggiati/rules/validate.ts'
@@ -13,7 +13,7 @@ import { family, foreigner, check, member, single, soggiorno, tables } from './s
 
 t.test('every rule has an id of its own, a field of the API, a text and a source', async (t) => {
   t.equal(new Set(RULES.map(({ id }) => id)).size, RULES.length)
-  const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
+  const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS, ...OWN_DAY_FIELDS]
   for (const { id, field, message, source } of RULES) {
     t.ok(known.includes(field), `${id}: ${field}`)
     t.ok(message.length > 10 && source.length > 5, id)
@@ -283,7 +283,7 @@ t.test('an empty list is an error', async (t) => {
 })
 
 t.test('every field of the record has its name in the API', async (t) => {
-  const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
+  const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS, ...OWN_DAY_FIELDS]
   t.same(LAYOUT_FILE_UNICO.map(({ name }) => apiName(name)).filter((campo) => !known.includes(campo)), [])
   t.equal(apiName('num_doc'), 'numero_documento')
   t.equal(apiName('line'), 'ospiti')
@@ -297,7 +297,8 @@ t.test('a value that only the layout refuses becomes a remark on the guest', asy
   t.match(errors, [{ ospite: 1, campo: 'tipo_documento', messaggio: /cinque lettere A-Z o cifre/ }])
 })
 
-const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS]
+const guestFields = [...SCHEDINA_FIELDS, ...OWN_DAY_FIELDS]
+const known: readonly string[] = [...guestFields, ...STAY_FIELDS]
 
 /** A value for a field: likely ones, unlikely ones, impossible ones. */
 const codes = [
@@ -309,7 +310,7 @@ const value = fc.oneof(
   { weight: 1, arbitrary: fc.constantFrom('', null, undefined, ' ', '__proto__') },
   { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 60 }) }
 )
-const changes = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS), value, { maxKeys: 3, noNullPrototype: true })
+const changes = fc.dictionary(fc.constantFrom(...guestFields), value, { maxKeys: 3, noNullPrototype: true })
 /** Right lists, in which a guest here and there was changed. */
 const lists = fc
   .array(
@@ -336,7 +337,7 @@ function mostly<T, U> (right: fc.Arbitrary<T>, wrong: U[]): fc.Arbitrary<T | U> 
 }
 
 t.test('validate never throws, with any JSON as list and stay', async () => {
-  const anyField = fc.dictionary(fc.constantFrom(...SCHEDINA_FIELDS, '__proto__', 'altro'), fc.jsonValue(), {
+  const anyField = fc.dictionary(fc.constantFrom(...guestFields, '__proto__', 'altro'), fc.jsonValue(), {
     noNullPrototype: true
   })
   const anyStay = fc.dictionary(

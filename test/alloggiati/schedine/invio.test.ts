@@ -1,5 +1,7 @@
 import t from 'tap'
 import type { Schedina } from '#schemas/schedina.ts'
+import { addDays } from '#src/lib/time.ts'
+import { create } from '#test/bookings/samples.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
@@ -43,6 +45,38 @@ t.test('soggiorno supplements prenotazione, which takes precedence', async (t) =
   const { data: [{ riga }] } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
   t.match(decode(riga), { record: { data_arrivo: today, permanenza: 7 } })
   t.match(sent.json().avvisi, [{ campo: 'soggiorno.check_in', messaggio: /prenotazione.check_in, che vale/ }])
+})
+
+t.test('own days of a guest count for record, booking and ledger, and one list has one arrival', async (t) => {
+  const { call } = await emptied(sandbox)
+  const arrival = addDays(today, -1)
+  const prenotazione = { check_in: arrival, numero_notti: 40 }
+  const { id } = await create(call, { nome_cognome: 'Marco Provetti', ...prenotazione, numero_ospiti: 2 })
+  const late = { arrivo: today, partenza: addDays(today, 2) }
+  const mixed = [single(late), guestNo(2)]
+  const wanted = { ospite: 1, campo: 'arrivo', messaggio: /arriva il 20\/11\/2026, il primo .* il 21\/11\/2026: / }
+  for (const url of ['/api/alloggiati/valida', '/api/alloggiati/invio', '/api/alloggiati/file']) {
+    t.match((await call('POST', url, { ospiti: mixed, prenotazione })).json(), { errors: [wanted] }, url)
+    const outside = { ospiti: [single({ ...late, partenza: addDays(today, 40) })], prenotazione }
+    t.match((await call('POST', url, outside)).json(), { errors: [{ campo: 'partenza' }] }, url)
+  }
+  const ospiti = [single(late), guestNo(2, { arrivo: today })]
+  t.match((await call('POST', '/api/alloggiati/valida', { ospiti, prenotazione })).json(), {
+    valid: true, warnings: [{ ospite: 1, campo: 'numero_notti', messaggio: /dal 21\/12\/2026 serve/ }]
+  })
+  const days = (lines: string[]) => lines.map((line) => {
+    const decoded = decode(line)
+    return 'record' in decoded && [decoded.record.data_arrivo, decoded.record.permanenza]
+  })
+  const expected = [[today, 2], [today, 30]]
+  const file = await call('POST', '/api/alloggiati/file', { ospiti, prenotazione })
+  t.same(days(file.payload.split('\r\n')), expected)
+  t.match((await call('POST', '/api/alloggiati/invio', { ospiti, prenotazione })).json(), {
+    success: true, dettagli: { prenotazione_id: id }
+  })
+  const { data } = (await call('GET', '/api/alloggiati/sandbox/schedine')).json<{ data: { riga: string }[] }>()
+  t.same(days(data.map(({ riga }) => riga)), expected)
+  t.match((await call('GET', '/api/v1/invii')).json(), { data: [{ data_arrivo: today }] })
 })
 
 t.test('the database contains no readable guest data: records and replies are encrypted', async (t) => {
