@@ -1,7 +1,7 @@
-import { and, asc, eq, gt, inArray, isNotNull, lt, or } from 'drizzle-orm'
+import { and, asc, eq, gt, inArray, lt, or } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { Duplicato } from '#schemas/alloggiati.ts'
-import { ACQUIRED_STATES, LIVE_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
+import { LIVE_ROW_OUTCOMES, type RowOutcome } from '#schemas/submission.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
@@ -216,15 +216,6 @@ export function peakOfRows (rows: readonly (Nights & { guest: object })[], arriv
   const later = rows.flatMap(({ data_arrivo }) => data_arrivo > arrival ? data_arrivo : [])
   return Math.max(...[arrival, ...later].map((night) => new Set(rows.flatMap((row) =>
     !isOfStay(row) || (row.data_arrivo <= night && night < endOf(row)) ? row.guest : [])).size))
-}
-
-/** Whether the account sent guests of the last 30 days with an apartment, as accounts that manage apartments do. */
-export async function usesApartments (db: Executor, account: string, day: Day): Promise<boolean> {
-  const [found] = await db.select({ id: invii.id }).from(invii).where(and(
-    eq(invii.utente, account), gt(invii.data_arrivo, addDays(day, -MAX_DECLARED_NIGHTS)),
-    isNotNull(invii.id_appartamento), inArray(invii.stato, ACQUIRED_STATES)
-  )).limit(1)
-  return found !== undefined
 }
 
 export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]

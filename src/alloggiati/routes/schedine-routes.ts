@@ -13,6 +13,7 @@ import {
   NullaDaInviare, PrenotazioneNonConfermata, requireConfirmed, SchedineGiaInviate, SchedineInCorso
 } from '../sent-errors.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
+import { withApartment } from '../ledger/sent-apartments.ts'
 import { accept, validateGuests, namedByCaller, type SchedineContext } from '../schedine/accept-schedine.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, findMissing } from '../schedine/from-booking.ts'
@@ -146,7 +147,11 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     const comparison = { ...context, db, today: context.clock.today() }
     const { dal } = body ?? {}
     const booking = await fromBooking(comparison, id, body ?? {})
-    const { schedine, soggiorno, nights, stato, nome_cognome, later } = booking
+    const { schedine, nights, stato, nome_cognome, later } = booking
+    const { ledger } = context
+    const soggiorno = ledger === null
+      ? booking.soggiorno
+      : await withApartment(booking.soggiorno, db, ledger.service.account)
     const { errors: broken, warnings: given } = await validateGuests(context, schedine, soggiorno, { nights })
     const sent = await sentInTime(context, booking)
     const found = sent === undefined

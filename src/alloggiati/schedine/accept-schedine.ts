@@ -4,6 +4,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
+import { withApartment } from '../ledger/sent-apartments.ts'
 import type { Channel } from '../rules/case.ts'
 import { validate, type AcceptedList } from '../rules/validate.ts'
 import type { Tables } from '../tables/code-tables.ts'
@@ -75,14 +76,16 @@ export function namedByCaller (remarks: readonly Segnalazione[], dal: Day | unde
 
 /**
  * Validates a request and returns its guests as records and lines.
- * @throws InvioFallito (VALIDAZIONE) if a rule is broken
+ * @throws InvioFallito (VALIDAZIONE) if a rule is broken, CampiNonValidi if the booking needs an apartment
  */
 export async function accept (
   context: SchedineContext,
   { ospiti, prenotazione, soggiorno, indices, versions, nights, dal, avvisi = [] }: Order,
   channel?: Channel
 ): Promise<Accepted> {
-  const stay = { ...soggiorno, ...prenotazione }
+  const { ledger } = context
+  const given = { ...soggiorno, ...prenotazione }
+  const stay = ledger === null ? given : await withApartment(given, ledger.db, ledger.service.account)
   const { errors: found, warnings, accepted } = await validateGuests(context, ospiti, stay, { nights, channel })
   const errors = namedByCaller(found, dal).map((each) => {
     const ospite = indices?.[each.ospite] ?? each.ospite

@@ -1,6 +1,7 @@
 import t from 'tap'
 import type { GiornataResponse } from '#schemas/giornata.ts'
 import { administrator } from '#test/alloggiati/ledger/administrator.ts'
+import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { guestNo, production, standIn } from '#test/alloggiati/stand-in.ts'
 import { create, fieldsAtFault, saveGuests } from '#test/bookings/samples.ts'
@@ -26,6 +27,11 @@ const sent = () => Object.fromEntries(police.calls.filter(({ operation }) => ope
   .flatMap(({ rows }) => rows.map((row) => [row.slice(139, 159).trim(), row.slice(168)])))
 const guest = (n: number) => guestNo(n).numero_documento!
 const at = (prenotazione_id: number, id_appartamento: number) => ({ prenotazione_id, id_appartamento })
+
+/** A booking that arrived yesterday for one night. */
+function stayOf (id: number) {
+  return { id, check_in: addDays(today, -1), numero_notti: 1 }
+}
 
 /** A request for a day of three bookings, the state of each, and the apartment of each line. */
 type Row = [title: string, body: object, states: Record<number, string>, sent: Record<number, string>]
@@ -91,6 +97,49 @@ t.test('an account that used an apartment lately sends no booking of a day witho
   t.match((await server.call('POST', PATH, body, key)).json(), { success: true })
   t.match((await server.call('POST', PATH, body, key)).json(), { success: true }, 'and a repeated request reads it')
   t.same(sent(), { [guest(1)]: '000007', [guest(2)]: '000008' })
+})
+
+/** Later requests for a booking of one guest, sent yesterday for one night in apartment 7, who stays until tomorrow. */
+const LATER: [title: string, method: string, body: object][] = [
+  ['a Send of the booking', '/api/v1/prenotazioni/1/invio', { dal: today }],
+  ['a dry run of it', '/api/v1/prenotazioni/1/invio', { dal: today, testMode: true }],
+  ['a Send of the day', PATH, {}],
+  ['a Send of the day with another one', PATH, { appartamenti: [at(1, 9)] }],
+  ['a direct Send', '/api/alloggiati/invio', { ospiti: [guestNo(1)], prenotazione: { ...stayOf(1), check_in: today } }]
+]
+
+t.test('a booking keeps the apartment of its earlier Sends, unless the request names one', async (t) => {
+  for (const [title, url, body] of LATER) {
+    const server = await emptied(real, police)
+    const { call } = server
+    await create(call, { ...stayOf(1), id: undefined, numero_ospiti: 1 })
+    await saveGuests(call, 1, [guestNo(1)])
+    t.equal((await call('POST', '/api/v1/prenotazioni/1/invio', { id_appartamento: 7 })).statusCode, 200)
+    await call('PUT', '/api/v1/prenotazioni/1', { numero_notti: 2 })
+    const preview = await call('POST', '/api/v1/prenotazioni/1/schedine', { dal: today })
+    t.match(preview.json(), { soggiorno: { id_appartamento: 7 } }, title)
+    police.calls.length = 0
+    t.match((await call('POST', url, body)).json(), { success: true }, title)
+    const rows = police.calls.flatMap(({ rows }) => rows).map((row) => row.slice(168))
+    t.same(new Set(rows), new Set([title.endsWith('another one') ? '000009' : '000007']), title)
+  }
+})
+
+t.test('guests sent after the others get the same apartment, and several apartments must be told apart', async (t) => {
+  const { call } = await emptied(real, police)
+  await create(call, { check_in: today, numero_ospiti: 4 })
+  const send = async (count: number, body: object) => {
+    await saveGuests(call, 1, Array.from({ length: count }, (_, n) => guestNo(n + 1, { tipo_alloggiato: '16' })))
+    return call('POST', '/api/v1/prenotazioni/1/invio', { solo_mancanti: true, ...body })
+  }
+  await send(1, { id_appartamento: 7 })
+  t.equal((await send(2, {})).statusCode, 200)
+  await send(3, { id_appartamento: 8 })
+  const unclear = await send(4, {})
+  t.match(unclear.json(), { status: 400, dettagli: [{ campo: 'id_appartamento', messaggio: /più appartamenti \(7, 8\)$/ }] })
+  t.match((await call('POST', PATH, {})).json(), { prenotazioni: [{ errors: [{ campo: 'id_appartamento' }] }] })
+  t.equal((await send(4, { id_appartamento: 8 })).statusCode, 200)
+  t.same(sent(), { [guest(1)]: '000007', [guest(2)]: '000007', [guest(3)]: '000008', [guest(4)]: '000008' })
 })
 
 t.test('an apartment of no booking of the day, or two of one booking, is a 400', async (t) => {

@@ -8,9 +8,10 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { SchedineInCorso, namedReceipts } from '../../sent-errors.ts'
 import {
-  findConflicts, isOtherPeriod, peakOfRows, readBookingRows, usesApartments, type BookingRow, type Conflict
+  findConflicts, isOtherPeriod, peakOfRows, readBookingRows, type BookingRow, type Conflict
 } from '../../ledger/conflicts.ts'
 import type { LedgerContext } from '../../ledger/ledger-context.ts'
+import { sentApartments, usesApartments } from '../../ledger/sent-apartments.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
 import { rowsBeforeArrival, unmatchedRows, withGuests } from '../../ledger/sent-guests.ts'
@@ -73,6 +74,7 @@ export async function dayOverview (
   const waiting = await readWaiting(db, referencesOf(rows))
   const otherStays = await staysById(db, [...others])
   const confirmed = new Set(otherStays.flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
+  const sentWith = await sentApartments(db, account, stays.map(({ id }) => id))
   const needApartments = hasApartments || await usesApartments(db, account, day)
   const bookings: DayBooking[] = []
   for (const stay of stays) {
@@ -102,7 +104,8 @@ export async function dayOverview (
 
   async function judged (stay: StayLine): Promise<DayBooking> {
     const { id, check_in, numero_notti, ospiti, numero_ospiti, nights } = stay
-    const id_appartamento = apartments.get(id)
+    const before = sentWith.get(id) ?? []
+    const id_appartamento = apartments.get(id) ?? (before.length === 1 ? before[0] : undefined)
     const { errors, accepted } = await validateGuests(
       context,
       chooseDue(stay.all, stay.places).schedine,
@@ -113,7 +116,9 @@ export async function dayOverview (
     const missing = remark(ospiti.length, 'ospiti', `${saved} su ${numero_ospiti}`)
     const all = [
       ...ospiti.length < numero_ospiti ? [...errors.filter(({ campo }) => campo !== 'ospiti'), missing] : errors,
-      ...needApartments && id_appartamento === undefined ? [remark(0, 'id_appartamento', noApartment(id))] : []
+      ...(needApartments || before.length > 0) && id_appartamento === undefined
+        ? [remark(0, 'id_appartamento', noApartment(id))]
+        : []
     ]
     return all.length > 0
       ? { ...lineOf(stay), stato: 'incompleta', errors: all }
