@@ -86,7 +86,7 @@ export const InvioResponse = Closed({
     /** The booking of the submission. */
     prenotazione_id: Nullable(Type.Integer())
   }),
-  /** Changes to the guests' data made for the police format. */
+  /** Warnings of the rules, and changes to the guests' data made for the police format. */
   avvisi: Type.Optional(Type.Array(Ref(Segnalazione)))
 }, {
   examples: [{

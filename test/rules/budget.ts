@@ -15,7 +15,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/scanning'], lines: 3520, files: 48 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
   { folders: ['src'], lines: 57_823, files: 630 },
-  { folders: ['test'], lines: 65_947, files: 414 }
+  { folders: ['test'], lines: 65_971, files: 414 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

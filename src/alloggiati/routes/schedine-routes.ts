@@ -161,9 +161,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
       ? []
       : [aboutBooking('stato', new PrenotazioneNonConfermata(id, stato).message)]
     const errors = [...state, ...namedByCaller(found, dal)]
-    const doubt = encodingDoubt(nome_cognome)
-    const name = doubt === undefined ? [] : [aboutBooking('nome_cognome', `Il nome della prenotazione ${doubt}`)]
-    const warnings = [...given, ...later, ...name, ...await codeRemarks(db, id)]
+    const warnings = [...given, ...later, ...await remarksOnBooking(db, id, nome_cognome)]
     return { schedine, soggiorno, valid: errors.length === 0, errors, warnings }
   })
   app.post('/api/v1/prenotazioni/:id/invio', { ...INVIA_PRENOTAZIONE, preHandler: repeated }, (request, reply) => {
@@ -184,15 +182,17 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   })
 }
 
-/** A warning when bookings of other people have the same external code. */
-async function codeRemarks (db: Executor, id: number): Promise<Segnalazione[]> {
+/** Warnings when the name has a wrong encoding, and when bookings of other people have the same external code. */
+async function remarksOnBooking (db: Executor, id: number, nome_cognome: string): Promise<Segnalazione[]> {
+  const doubt = encodingDoubt(nome_cognome)
+  const name = doubt === undefined ? [] : [aboutBooking('nome_cognome', `Il nome della prenotazione ${doubt}`)]
   const others = await bookingsWithCodeOf(db, id)
-  if (others.length === 0) return []
+  if (others.length === 0) return name
   const who = others.length === 1
     ? `Anche la prenotazione ${others[0]} ha questo codice`
     : `Anche le prenotazioni ${others.join(', ')} hanno questo codice`
   const messaggio = `${who}, con un altro nome: controllarlo`
-  return [aboutBooking('idf_gen', messaggio)]
+  return [...name, aboutBooking('idf_gen', messaggio)]
 }
 
 /** A remark on a field of the booking. */
@@ -241,7 +241,7 @@ async function submitBooking (
   const sent = await sentInTime(context, booking)
   if (sent !== undefined) throw sent
   const { schedine: ospiti, places: indices, avvisi: changed } = missing ?? booking
-  const avvisi = [...changed, ...booking.later]
+  const avvisi = [...changed, ...booking.later, ...await remarksOnBooking(db, id, booking.nome_cognome)]
   const versions = new Map([[id, booking.versione]])
   const nights = indices.map((place) => booking.nights[booking.places.indexOf(place)]!)
   const body = {

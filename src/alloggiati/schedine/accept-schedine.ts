@@ -34,27 +34,23 @@ export interface Order extends FileBody {
   dal?: Day | undefined
 }
 
-/** A request that passed the rules: guests, stay, and remarks on contradicting stay data. */
+/** A request that passed the rules: guests, stay, and the warnings about them. */
 export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'versions'> {
   stay: Soggiorno
-  stayRemarks: readonly Segnalazione[]
+  warnings: readonly Segnalazione[]
 }
 
 const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id', 'id_appartamento'] as const
 
-function remarksOnStay (
-  warnings: readonly Segnalazione[], { prenotazione, soggiorno }: Pick<Order, 'prenotazione' | 'soggiorno'>
-): Segnalazione[] {
+/** Warnings about fields in which the two objects for the stay differ. */
+function differences ({ prenotazione, soggiorno }: Pick<Order, 'prenotazione' | 'soggiorno'>): Segnalazione[] {
   const first: Record<string, unknown> = prenotazione ?? {}
   const second: Record<string, unknown> = soggiorno ?? {}
   const differing = STAY_FIELDS.filter((name) =>
     first[name] !== undefined && second[name] !== undefined && first[name] !== second[name])
-  return [
-    ...warnings.filter(({ ospite, campo }) => ospite === 0 && STAY_FIELDS.some((name) => name === campo)),
-    ...differing.map((name) => ({
-      ospite: 0, campo: `soggiorno.${name}`, messaggio: `Diverso da prenotazione.${name}, che vale`
-    }))
-  ]
+  return differing.map((name) => ({
+    ospite: 0, campo: `soggiorno.${name}`, messaggio: `Diverso da prenotazione.${name}, che vale`
+  }))
 }
 
 /** Validates a list of guests as of today. A stay with an apartment makes lines of 174 characters. */
@@ -84,16 +80,16 @@ export async function accept (
   channel?: Channel
 ): Promise<Accepted> {
   const { ledger } = context
-  const given = { ...soggiorno, ...prenotazione }
-  const stay = ledger === null ? given : await withApartment(given, ledger.db, ledger.service.account)
-  const { errors: found, warnings, accepted } = await validateGuests(context, ospiti, stay, { nights, channel })
-  const errors = namedByCaller(found, dal).map((each) => {
-    const ospite = indices?.[each.ospite] ?? each.ospite
-    const why = avvisi.find((remark) => remark.ospite === ospite)
-    if (why === undefined) return { ...each, ospite }
-    return { ...each, ospite, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell’ospite` }
+  const named = { ...soggiorno, ...prenotazione }
+  const stay = ledger === null ? named : await withApartment(named, ledger.db, ledger.service.account)
+  const { errors: found, warnings: given, accepted } = await validateGuests(context, ospiti, stay, { nights, channel })
+  const numbered = (each: Segnalazione) => ({ ...each, ospite: indices?.[each.ospite] ?? each.ospite })
+  const errors = namedByCaller(found, dal).map(numbered).map((each) => {
+    const why = avvisi.find(({ ospite }) => ospite === each.ospite)
+    if (why === undefined) return each
+    return { ...each, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell’ospite` }
   })
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
-  const stayRemarks = remarksOnStay(warnings, { prenotazione, soggiorno })
-  return { ...accepted, stay, stayRemarks, indices, versions }
+  const warnings = [...given.map(numbered), ...differences({ prenotazione, soggiorno })]
+  return { ...accepted, stay, warnings, indices, versions }
 }

@@ -53,7 +53,7 @@ export async function submit (
 
 /** Makes only the test call: neither the service nor the ledger registers anything. */
 async function dryRun (
-  service: PoliceService, { lines, stay, stayRemarks, indices }: Accepted
+  service: PoliceService, { lines, stay, warnings, indices }: Accepted
 ): Promise<InvioResponse> {
   const { id_appartamento } = stay
   const testCall = await makeTestCall(service, { lines, id_appartamento }, { signal: service.responseDeadline() })
@@ -68,13 +68,13 @@ async function dryRun (
       ': nessuna registrazione, era una prova',
     ricevuta: '',
     dettagli: { schedine_inviate: lines.length, metodo: methodFor(true, id_appartamento), prenotazione_id: null },
-    ...stayRemarks.length === 0 ? {} : { avvisi: [...stayRemarks] }
+    ...warnings.length === 0 ? {} : { avvisi: [...warnings] }
   }
 }
 
 async function send (
   ledger: LedgerContext,
-  { stay, stayRemarks, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
+  { stay, warnings, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
   { actor: operatore, ip }: Author,
   requester: Requester
 ): Promise<InvioResponse> {
@@ -107,7 +107,7 @@ async function send (
   closeIfDecided(requester, result.stato)
   const response = responseOf(result, { ricevuta, metodo, prenotazione_id })
   const others = prenotazione_id === null ? [] : await othersOf(ledger, prenotazione_id, records[0]!)
-  const avvisi = [...stayRemarks, ...others]
+  const avvisi = [...warnings, ...others]
   return avvisi.length === 0 ? response : { ...response, avvisi }
 }
 

@@ -1,7 +1,7 @@
 import t from 'tap'
 import type { Schedina } from '#schemas/schedina.ts'
 import { addDays } from '#src/lib/time.ts'
-import { create } from '#test/bookings/samples.ts'
+import { create, saveGuests } from '#test/bookings/samples.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { family, single, soggiorno, today } from '#test/alloggiati/rules/samples.ts'
@@ -45,6 +45,30 @@ t.test('soggiorno supplements prenotazione, which takes precedence', async (t) =
   const { data: [{ riga }] } = (await server.call('GET', '/api/alloggiati/sandbox/schedine')).json()
   t.match(decode(riga), { record: { data_arrivo: today, permanenza: 7 } })
   t.match(sent.json().avvisi, [{ campo: 'soggiorno.check_in', messaggio: /prenotazione.check_in, che vale/ }])
+})
+
+t.test('a Send gives the warnings that the validation gives, with the place of each guest', async (t) => {
+  const { call } = await emptied(sandbox)
+  const given = [guestNo(1), guestNo(2, { cognome: 'MÜLLER', numero_documento: '12' })]
+  const prenotazione = { ...soggiorno, numero_notti: 40 }
+  const { warnings } = (await call('POST', '/api/alloggiati/valida', { ospiti: given, prenotazione })).json()
+  t.match(warnings, [
+    { ospite: 0, campo: 'numero_notti' }, { ospite: 1, campo: 'cognome' }, { ospite: 1, campo: 'numero_documento' }
+  ])
+  const { id } = await create(call, { ...prenotazione, numero_ospiti: 3, nome_cognome: 'Marco MÃ¼ller' })
+  await saveGuests(call, id, [guestNo(3, { arrivo: addDays(today, 1) }), ...given])
+  const { warnings: all } = (await call('POST', `/api/v1/prenotazioni/${id}/schedine`)).json()
+  t.same(all.map(({ campo }: { campo: string }) => campo), [
+    'numero_notti', 'cognome', 'numero_documento', 'arrivo', 'nome_cognome'
+  ])
+  const ofBooking = all.map((each: { ospite: number, campo: string }) =>
+    ['arrivo', 'nome_cognome'].includes(each.campo) ? each : { ...each, ospite: each.ospite + 1 })
+  const sends: [url: string, body: object, avvisi: object[]][] = [
+    ['/api/alloggiati/invio', { ospiti: given, prenotazione, testMode: true }, warnings],
+    [`/api/v1/prenotazioni/${id}/invio`, { testMode: true }, [...ofBooking.slice(3), ...ofBooking.slice(0, 3)]],
+    ['/api/alloggiati/invio', { ospiti: given, prenotazione }, warnings]
+  ]
+  for (const [url, body, avvisi] of sends) t.same((await call('POST', url, body)).json().avvisi, avvisi, url)
 })
 
 t.test('own days of a guest count for record, booking and ledger, and one list has one arrival', async (t) => {
