@@ -72,6 +72,12 @@ export const RESPONSE_HEADERS = {
     schema: { type: 'string', enum: ['pec'] },
     example: 'pec'
   },
+  'X-Alloggiati-Avvisi': {
+    description: 'Che cosa controllare prima di mandare il file: JSON, un elenco di `{ospite, campo, messaggio}`, ' +
+      'con i segni fuori dall’ASCII come `\\uXXXX`; oltre 2000 caratteri gli ultimi mancano',
+    schema: { ...text, contentMediaType: 'application/json' },
+    example: '[{"ospite":0,"campo":"numero_notti","messaggio":"Il soggiorno supera i 30 giorni"}]'
+  },
   'X-Sb-Error-Code': {
     description: 'Lo stesso codice dell’errore che è nel corpo', schema: text, example: 'invalid_credentials'
   },

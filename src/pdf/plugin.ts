@@ -2,6 +2,7 @@ import type { FastifyBaseLogger, FastifyReply } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { serverOf } from '#src/lib/addresses.ts'
+import { warningsHeader } from '#src/lib/warnings-header.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import type { RunOptions } from '#src/services/workers/pool.ts'
 import type { default as checkTask, CheckJob, CheckResult } from './check-task.ts'
@@ -99,20 +100,8 @@ function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: nu
     : apitemplate({ url, key: key!, log, patienceMs })
 }
 
-/** Maximum length of the warnings header. Many proxies limit all headers together to 4 KiB. */
-const WARNINGS_MAX = 2000
-
-/** Sets `X-PDF-Warnings`: JSON in ASCII, with as many warnings as fit. Without warnings there is no header. */
+/** Sets `X-PDF-Warnings`. Without warnings there is no header. */
 export function warn (reply: FastifyReply, { warnings }: Pick<Pdf, 'warnings'>): void {
-  const report = [...warnings]
-  let text = inAscii(report)
-  while (text.length > WARNINGS_MAX) {
-    report.pop()
-    text = inAscii(report)
-  }
-  if (report.length > 0) reply.header('x-pdf-warnings', text)
-}
-
-function inAscii (value: unknown): string {
-  return JSON.stringify(value).replace(/[^\x20-\x7e]/g, (each) => `\\u${each.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  const text = warningsHeader(warnings)
+  if (text !== undefined) reply.header('x-pdf-warnings', text)
 }

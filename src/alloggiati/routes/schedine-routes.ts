@@ -14,10 +14,14 @@ import {
 } from '../sent-errors.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 import { withApartment } from '../ledger/sent-apartments.ts'
-import { accept, validateGuests, namedByCaller, type SchedineContext } from '../schedine/accept-schedine.ts'
+import {
+  accept, validateGuests, namedByCaller, type Accepted, type SchedineContext
+} from '../schedine/accept-schedine.ts'
+import { unknownApartments } from '../schedine/known-apartments.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 import { fromBooking, findMissing } from '../schedine/from-booking.ts'
 import { requesterOf, type Requester } from '../schedine/requester.ts'
+import { warningsHeader } from '#src/lib/warnings-header.ts'
 import { encodingDoubt } from '#src/lib/wrong-encoding.ts'
 import { bookingsWithCodeOf } from '#src/bookings/index.ts'
 import type { Executor } from '#src/database/connect.ts'
@@ -63,7 +67,7 @@ const CREA_FILE_SCHEDINE = {
   config: {
     access: 'auth',
     scope: 'lettura',
-    headers: { sends: { 'X-Alloggiati-Canale': [200] } },
+    headers: { sends: { 'X-Alloggiati-Canale': [200], 'X-Alloggiati-Avvisi': [200] } },
     findValidationErrors: ({ body }) => stayGivenErrors(body)
   },
   schema: {
@@ -136,10 +140,12 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
   app.post('/api/alloggiati/invio', { ...INVIA_SCHEDINE, preHandler: repeated }, (request, reply) =>
     submit(context, request.body, authorOf(request), requesterOf(request, reply)))
   app.post('/api/alloggiati/file', CREA_FILE_SCHEDINE, async (request, reply) => {
-    const { records, lines } = await accept(context, request.body, 'mail')
+    const { records, lines, stay, warnings } = await accept(context, request.body, 'mail')
     const name = `schedine_${records[0]!.data_arrivo}.txt`
+    const avvisi = warningsHeader([...warnings, ...await apartmentRemarks(context, stay)])
     reply.type('text/plain; charset=utf-8')
       .headers({ 'content-disposition': `attachment; filename=${name}`, 'x-alloggiati-canale': 'pec' })
+      .headers(avvisi === undefined ? {} : { 'x-alloggiati-avvisi': avvisi })
     // CRLF between lines, none at the end, no byte order mark (guide, p. 31 and 33).
     return reply.send(lines.join('\r\n'))
   })
@@ -193,6 +199,17 @@ async function remarksOnBooking (db: Executor, id: number, nome_cognome: string)
     : `Anche le prenotazioni ${others.join(', ')} hanno questo codice`
   const messaggio = `${who}, con un altro nome: controllarlo`
   return [...name, aboutBooking('idf_gen', messaggio)]
+}
+
+/** A warning about an apartment that the service does not list. It may have been disabled since the arrival. */
+async function apartmentRemarks (
+  { ledger }: SchedineContext, { id_appartamento }: Accepted['stay']
+): Promise<Segnalazione[]> {
+  if (ledger === null || id_appartamento === undefined) return []
+  const unknown = await unknownApartments(ledger.service, [id_appartamento])
+  if (unknown === undefined) return []
+  const messaggio = `L’appartamento ${id_appartamento} non è fra quelli attivi. ${unknown.advice}`
+  return [aboutBooking('id_appartamento', messaggio)]
 }
 
 /** A remark on a field of the booking. */

@@ -65,15 +65,16 @@ export const OWN_DAYS_RULES: readonly Rule[] = [
     severity: 'warning',
     message:
       `Il soggiorno supera i ${MAX_DECLARED_NIGHTS} giorni: se ne comunicano ${MAX_DECLARED_NIGHTS}; ` +
-      '{dal} serve una nuova schedina',
+      '{dal} serve {altra}',
     source: 'Guida p. 7: massimo 30 giorni; la proroga è un nuovo arrivo',
-    applies: ({ days: { nights, arrival }, isLongest }) =>
-      isLongest && nights !== undefined && nights > MAX_DECLARED_NIGHTS && {
-        dal:
-          arrival === undefined
-            ? `dal ${MAX_DECLARED_NIGHTS + 1}º giorno`
-            : dayWithArticle('dal', addDays(arrival, MAX_DECLARED_NIGHTS))
-      }
+    applies: ({ days: { nights, arrival }, isLongest, channel }) => {
+      if (!isLongest || nights === undefined || nights <= MAX_DECLARED_NIGHTS) return false
+      const [altra, rest] = ['una nuova schedina', nights - MAX_DECLARED_NIGHTS]
+      if (arrival === undefined) return { dal: `dal ${MAX_DECLARED_NIGHTS + 1}º giorno`, altra }
+      const next = addDays(arrival, MAX_DECLARED_NIGHTS)
+      const file = `un altro file, con check_in ${next} e numero_notti ${rest}`
+      return { dal: dayWithArticle('dal', next), altra: channel === 'mail' ? file : altra }
+    }
   }
 ]
 

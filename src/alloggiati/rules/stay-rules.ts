@@ -1,7 +1,8 @@
 import { APARTMENT_IDS } from '#schemas/apartment.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { addDays, italianDay } from '#src/lib/time.ts'
+import { addDays, daysBetween, italianDay, type Day } from '#src/lib/time.ts'
 import type { GuestCase } from './case.ts'
+import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import { dayAdvice, type Rule, type Values } from './rule.ts'
 
 /** Certified mail takes arrivals up to this many days old. */
@@ -12,15 +13,26 @@ const TOO_LATE = 'il servizio non accetta altre date. Per un arrivo precedente s
   '/api/alloggiati/file)'
 
 /** The arrivals that the channel accepts, if that of the guest is no such day. */
-export function outOfWindow ({ days: { arrival }, today, yesterday, channel }: GuestCase): false | Values {
+export function outOfWindow ({ days: { arrival, nights = 0 }, today, yesterday, channel }: GuestCase): false | Values {
   const first = channel === 'mail' ? addDays(today, -MAIL_DAYS) : yesterday
   if (arrival === undefined || (arrival >= first && arrival <= today)) return false
   return channel === 'mail'
-    ? { ammessa: `fra ${dayWithArticle('il', first)} e oggi (${italianDay(today)})`, motivo: BY_MAIL }
+    ? {
+        ammessa: `fra ${dayWithArticle('il', first)} e oggi (${italianDay(today)})`,
+        motivo: BY_MAIL + (arrival < first ? beforeMail(arrival, nights, first) : '')
+      }
     : {
         ammessa: `oggi (${italianDay(today)}) o ieri (${italianDay(first)})`,
         motivo: arrival > today ? TOO_EARLY : TOO_LATE
       }
+}
+
+/** The way on for an arrival before the first one that certified mail takes. */
+function beforeMail (arrival: Day, nights: number, first: Day): string {
+  const declared = Math.ceil(daysBetween(arrival, first) / MAX_DECLARED_NIGHTS) * MAX_DECLARED_NIGHTS
+  const earlier = '. Per le notti di prima rivolgersi alla Questura'
+  if (declared >= nights) return earlier
+  return `${earlier}; per le altre indicare check_in ${addDays(arrival, declared)} e numero_notti ${nights - declared}`
 }
 
 /** Rules about the stay, which all guests of the list share. */

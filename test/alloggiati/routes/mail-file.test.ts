@@ -1,12 +1,14 @@
 import t from 'tap'
 import { addDays, italianDay } from '#src/lib/time.ts'
+import { administrator } from '#test/alloggiati/ledger/administrator.ts'
 import { family, single, today } from '#test/alloggiati/rules/samples.ts'
 import { clockAt } from '#test/alloggiati/service/sandbox/client.ts'
 import { build } from '#test/helper.ts'
 
 const FILE = '/api/alloggiati/file'
 const clock = clockAt(`${today}T12:00:00+01:00`)
-const { call } = await build(t, {}, undefined, { clock })
+const server = await build(t, {}, undefined, { clock })
+const { call } = server
 const stay = (check_in: string, more: object = {}) => ({ check_in, numero_notti: 3, ...more })
 
 const [first, before] = [addDays(today, -30), addDays(today, -31)]
@@ -72,6 +74,49 @@ for (const [name, [body, wanted]] of Object.entries(CASES)) {
       Array.from({ length: wanted.lines }, () => [italianDay(arrival), wanted.length ?? 168]))
   })
 }
+
+/** An arrival, its nights, and the check_in and nights of the file that declares the rest. */
+const REST: [title: string, arrival: number, nights: number, way: RegExp][] = [
+  ['that is over', -40, 9, /rivolgersi alla Questura$/],
+  ['that ended with its 30th night', -40, 30, /rivolgersi alla Questura$/],
+  ['of 45 nights', -40, 45, new RegExp(`per le altre indicare check_in ${addDays(today, -10)} e numero_notti 15$`)],
+  ['of 31 nights', -31, 31, new RegExp(`indicare check_in ${addDays(today, -1)} e numero_notti 1$`)],
+  ['of 90 nights', -60, 90, new RegExp(`indicare check_in ${addDays(today, -30)} e numero_notti 60$`)],
+  ['of 200 nights', -100, 200, new RegExp(`indicare check_in ${addDays(today, -10)} e numero_notti 110$`)]
+]
+
+t.test('an arrival over 30 days ago is refused with the nights that a file can still declare', async (t) => {
+  for (const [title, arrival, numero_notti, messaggio] of REST) {
+    const prenotazione = { check_in: addDays(today, arrival), numero_notti }
+    const refused = await call('POST', FILE, { ospiti: [single()], prenotazione })
+    t.match(refused.json(), { status: 422, errors: [{ campo: 'check_in', messaggio }] }, `a stay ${title}`)
+    const [, check_in, nights] = /check_in (\S+) e numero_notti (\d+)$/.exec(refused.json().errors[0].messaggio) ?? []
+    if (check_in === undefined) continue
+    const rest = { ospiti: [single()], prenotazione: { check_in, numero_notti: Number(nights) } }
+    t.equal((await call('POST', FILE, rest)).statusCode, 200, `the rest of a stay ${title}`)
+  }
+})
+
+t.test('warnings about the file are in a header: nights over 30, and an apartment that is not active', async (t) => {
+  const { admin } = administrator(server)
+  const avvisi = async (more: object) => {
+    const file = await call('POST', FILE, { ospiti: [single()], prenotazione: stay(addDays(today, -5), more) })
+    t.equal(file.statusCode, 200)
+    const text = file.headers['x-alloggiati-avvisi']
+    return text === undefined ? [] : JSON.parse(String(text))
+  }
+  t.same(await avvisi({}), [])
+  t.same(await avvisi({ id_appartamento: 99 }), [], 'the service lists no apartment')
+  await admin('POST', '/api/v1/appartamenti', {
+    descrizione: 'Casa', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti'
+  })
+  const [night, rest] = [addDays(today, 25), 'altro file, con check_in ']
+  t.match(await avvisi({ id_appartamento: 99, numero_notti: 40 }), [
+    { ospite: 0, campo: 'numero_notti', messaggio: `${rest}${night} e numero_notti 10` },
+    { campo: 'id_appartamento', messaggio: 'L’appartamento 99 non è fra quelli attivi. Indicare uno fra 0 CASA' }
+  ])
+  t.same(await avvisi({ id_appartamento: 0 }), [])
+})
 
 t.test('just after midnight the last day is counted in Rome', async (t) => {
   clock.set(`${today}T00:05:00+01:00`)

@@ -7,10 +7,9 @@ import { daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
 import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
-import { listApartments } from '../../service/apartment-calls.ts'
-import { PoliceFault } from '../../service/police-faults.ts'
 import type { PoliceService } from '../../service/police-service.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
+import { unknownApartments } from '../known-apartments.ts'
 import type { Requester } from '../requester.ts'
 import { type DayBooking, type DayChoice, remark, bookingOf } from './day-overview.ts'
 import { bookingsOfDay } from './overdue-nights.ts'
@@ -27,9 +26,6 @@ import { savedGuests, staysById } from '#src/bookings/index.ts'
 
 /** A day further from today is a typing error. */
 const FAR_DAYS = 400
-
-/** The apartments that an error lists. */
-const LISTED_MAX = 20
 
 /** @param today by the server's clock */
 export function dayErrors ({ data, appartamenti }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
@@ -104,18 +100,10 @@ function refuseOthers (campo: string, ids: readonly number[], bookings: readonly
 async function refuseUnknownApartments (
   service: PoliceService, apartments: ReadonlyMap<number, number>
 ): Promise<void> {
-  if (apartments.size === 0) return
-  const known = await listApartments(service).catch((err: unknown) => {
-    if (err instanceof PoliceFault) return []
-    throw err
-  })
-  const unknown = [...new Set(apartments.values())].filter((id) => !known.some((each) => each.id === id))
-  if (known.length === 0 || unknown.length === 0) return
-  const listed = known.slice(0, LISTED_MAX).map(({ id, descrizione }) => `${id} ${descrizione}`).join(', ')
-  throw new CampiNonValidi({
-    campo: 'appartamenti',
-    messaggio: `non sono fra gli appartamenti attivi: ${unknown.join(', ')}. Indicare uno fra ${listed}`
-  })
+  const unknown = await unknownApartments(service, [...apartments.values()])
+  if (unknown === undefined) return
+  const messaggio = `non sono fra gli appartamenti attivi: ${unknown.ids.join(', ')}. ${unknown.advice}`
+  throw new CampiNonValidi({ campo: 'appartamenti', messaggio })
 }
 
 /** The response for a day. A booking that is ready but not sent counts as success only with `prova`. */
