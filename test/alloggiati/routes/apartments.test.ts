@@ -54,14 +54,6 @@ const DAY: Row[] = [
     { 1: 'acquisita', 2: 'acquisita', 3: WAITS }, { 1: '000007', 2: '000007' }
   ],
   [
-    'the own one before the one for all', { appartamenti: [at(1, 7)], id_appartamento: 4, prenotazioni: [1] },
-    { 1: 'acquisita' }, { 1: '000007' }
-  ],
-  [
-    'the one for all fills no other booking', { appartamenti: [at(1, 7)], id_appartamento: 4 },
-    { 1: 'acquisita', 2: WAITS, 3: WAITS }, { 1: '000007' }
-  ],
-  [
     'a dry run of the own ones', { appartamenti: [at(1, 7)], prova: true },
     { 1: 'pronta', 2: WAITS, 3: WAITS }, {}
   ]
@@ -142,12 +134,17 @@ t.test('guests sent after the others get the same apartment, and several apartme
   t.same(sent(), { [guest(1)]: '000007', [guest(2)]: '000007', [guest(3)]: '000008', [guest(4)]: '000008' })
 })
 
-t.test('an apartment of no booking of the day, or two of one booking, is a 400', async (t) => {
+t.test('apartments and bookings of a day that contradict or repeat each other are a 400', async (t) => {
   const server = await emptied(real, police)
   await book(server, 1)
   const refused: [body: object, fields: string[]][] = [
     [{ appartamenti: [at(4711, 1)] }, ['appartamenti']],
     [{ appartamenti: [at(1, 1)], prenotazioni: [1, 4711] }, ['prenotazioni']],
+    [{ appartamenti: [at(1, 1)], prenotazioni: [4711] }, ['appartamenti[0].prenotazione_id']],
+    [{ prenotazioni: [1, 1] }, ['prenotazioni[1]']],
+    [{ prenotazioni: [1, 1], id_appartamento: 4 }, ['prenotazioni[1]']],
+    [{ prenotazioni: [1], appartamenti: [at(1, 1)], id_appartamento: 4 }, ['id_appartamento']],
+    [{ appartamenti: [at(1, 1)], id_appartamento: 1 }, ['id_appartamento']],
     [{ appartamenti: [at(1, 1), at(1, 2)] }, ['appartamenti[1].prenotazione_id']],
     [{ appartamenti: [at(1, -1)] }, ['appartamenti[0].id_appartamento']],
     [{ appartamenti: [at(1, 1_000_000)] }, ['appartamenti[0].id_appartamento']],

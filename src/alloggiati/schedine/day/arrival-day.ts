@@ -28,8 +28,24 @@ import { savedGuests, staysById } from '#src/bookings/index.ts'
 const FAR_DAYS = 400
 
 /** @param today by the server's clock */
-export function dayErrors ({ data, appartamenti }: Readonly<Record<string, unknown>>, today: Day): FieldError[] {
-  return [...farFaults(data, today), ...apartmentFaults(appartamenti)]
+export function dayErrors (
+  { data, prenotazioni, appartamenti, id_appartamento }: Readonly<Record<string, unknown>>, today: Day
+): FieldError[] {
+  const ofBookings = listOf<{ prenotazione_id?: unknown } | null>(appartamenti).map((each) => each?.prenotazione_id)
+  const chosen = listOf(prenotazioni)
+  return [
+    ...farFaults(data, today),
+    ...repeatedFaults(chosen, (at) => `prenotazioni[${at}]`),
+    ...repeatedFaults(ofBookings, (at) => `appartamenti[${at}].prenotazione_id`),
+    ...id_appartamento !== undefined && ofBookings.length > 0 ? [BOTH] : [],
+    ...ofBookings.flatMap((id, at) => id === undefined || chosen.length === 0 || chosen.includes(id)
+      ? []
+      : { campo: `appartamenti[${at}].prenotazione_id`, messaggio: 'non è fra quelle di «prenotazioni»' })
+  ]
+}
+
+const BOTH: FieldError = {
+  campo: 'id_appartamento', messaggio: 'non vale insieme con «appartamenti»: indicare lì quello di ogni prenotazione'
 }
 
 function farFaults (data: unknown, today: Day): FieldError[] {
@@ -37,13 +53,16 @@ function farFaults (data: unknown, today: Day): FieldError[] {
   return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi (ricevuto «${data}»)` }]
 }
 
-/** A booking has one apartment. Values of another shape are skipped. */
-function apartmentFaults (appartamenti: unknown): FieldError[] {
-  if (!Array.isArray(appartamenti)) return []
-  const ids = appartamenti.map((each: { prenotazione_id?: unknown } | null) => each?.prenotazione_id)
+/** Values of another shape are skipped. */
+function listOf<Item> (value: unknown): Item[] {
+  return Array.isArray(value) ? value : []
+}
+
+/** A booking is named once, and has one apartment. */
+function repeatedFaults (ids: readonly unknown[], fieldAt: (at: number) => string): FieldError[] {
   return ids.flatMap((id, at) => id === undefined || ids.indexOf(id) === at
     ? []
-    : { campo: `appartamenti[${at}].prenotazione_id`, messaggio: `la prenotazione ${String(id)} è nominata due volte` })
+    : { campo: fieldAt(at), messaggio: `la prenotazione ${String(id)} è nominata due volte` })
 }
 
 /** The chosen bookings and their apartments. `id_appartamento` is for a single booking: others may have another one. */
@@ -51,9 +70,7 @@ function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
   const { prenotazioni: ids, appartamenti = [], id_appartamento } = body ?? {}
   const apartments = new Map(appartamenti.map((each) => [each.prenotazione_id, each.id_appartamento]))
   const [only] = ids ?? []
-  if (id_appartamento !== undefined && only !== undefined && ids?.length === 1 && !apartments.has(only)) {
-    apartments.set(only, id_appartamento)
-  }
+  if (id_appartamento !== undefined && only !== undefined && ids?.length === 1) apartments.set(only, id_appartamento)
   return { ids, apartments, hasApartments: id_appartamento !== undefined || apartments.size > 0 }
 }
 
@@ -90,8 +107,7 @@ const PENDING_STATES: readonly DayState[] = ['in_corso', 'sconosciuta']
 function refuseOthers (campo: string, ids: readonly number[], bookings: readonly DayBooking[]): void {
   const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
   if (others.length > 0) {
-    const left = campo === 'appartamenti' ? ', o non sono fra quelle di «prenotazioni»' : ''
-    const messaggio = `non arrivano in quel giorno, o non sono confermate${left}: ${others.join(', ')}`
+    const messaggio = `non arrivano in quel giorno, o non sono confermate: ${others.join(', ')}`
     throw new CampiNonValidi({ campo, messaggio })
   }
 }
