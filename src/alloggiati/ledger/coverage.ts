@@ -68,7 +68,8 @@ async function compare (
       saved: guests,
       days: guests.map(nightsOf(stay)),
       guests: guests.map((): PrintsAt[] => []),
-      rows: own.flatMap((row) => inStay(stay, row)),
+      // Rows of a cancelled booking may be adopted by the booking that replaces it.
+      rows: own.flatMap((row) => adopted.has(row.id) ? [] : inStay(stay, row)),
       own
     }
   })

@@ -1,6 +1,6 @@
-import { sql } from 'drizzle-orm'
+import { and, inArray, sql } from 'drizzle-orm'
 import type { BookingToVerify, CrossCheckQuery, ProlongedStay, WaitReason } from '#schemas/receipts.ts'
-import { isUnderWay, isUnresolved } from '#schemas/submission.ts'
+import { isUnderWay, isUnresolved, LIVE_ROW_OUTCOMES } from '#schemas/submission.ts'
 import { staysByArrival, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
@@ -10,6 +10,7 @@ import { coverageCounter, isLive } from '../ledger/coverage.ts'
 import {
   arrivalsOf, firstUndeclared, type Arrivals, type ComparedStay, type Undeclared
 } from '../ledger/stay-nights.ts'
+import { scopeOf } from '../ledger/read-ledger.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 
 /** Bookings read per query. */
@@ -43,7 +44,7 @@ function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay
     ...stay,
     arrived,
     received,
-    sent: sum(({ count }) => count(isLive)),
+    sent: Math.min(arrived, sum(({ count }) => count(isLive))),
     awaited: firstAwaited(compared.rows),
     undeclared,
     renewed: received < arrived ? undefined : without(firstUndeclared(compared, nights, isReceived), undeclared),
@@ -73,9 +74,10 @@ interface Batch extends Record<string, unknown> {
  * Compares arrived bookings with receipts, as a stream of JSON. A booking is covered when all its guests are acquired
  * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count. Rows sent before the
  * last change of a booking count only for guests whom it still has. Guests in no live submission are in `mancanti`,
- * guests of a live one without a receipt in `in_attesa`, so that none is sent again by hand. `proroghe` lists stays
- * with a night that is not declared. `discordanze` lists days whose receipt differs from the ledger. No connection is
- * held while a slow client reads.
+ * guests of a live one without a receipt in `in_attesa`, so that none is sent again by hand. A booking that is not
+ * confirmed any more is due to nobody, but its sent guests stay in `in_attesa` until a receipt decides. `proroghe`
+ * lists stays with a night that is not declared. `discordanze` lists days whose receipt differs from the ledger. No
+ * connection is held while a slow client reads.
  */
 export function crossCheck (comparison: CrossCheck, query: CrossCheckQuery): JsonPieces {
   return async function * check (acquireSlot) {
@@ -105,17 +107,8 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     covered += batch.bookings - counted.filter(({ received, arrived }) => received < arrived).length
     const deadlines = new Map<string, string>()
     const lines = counted.flatMap((stay) => {
-      const { arrived: guests, received, awaited, renewed } = stay
-      const sent = Math.min(stay.sent, guests)
-      if (renewed && awaited) {
-        const { dal: _, ...line } = presentNight(stay, renewed)
-        waiting.push(JSON.stringify({ ...line, ...whyAwaited(comparison, awaited) }))
-      }
-      if (sent > received) {
-        waiting.push(JSON.stringify({
-          ...present(stay, sent - received, deadlines), ...awaited && whyAwaited(comparison, awaited)
-        }))
-      }
+      const { arrived: guests, sent } = stay
+      waiting.push(...awaitedLines(comparison, stay, deadlines))
       const missing = guests - sent - (stay.undeclared?.renamed.length ?? 0)
       return missing > 0 ? JSON.stringify(present(stay, missing, deadlines, stay.unsent)) : []
     })
@@ -127,9 +120,27 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     if (json !== '') separator = ','
     after = last
   }
+  // Last, because a booking that replaces a cancelled one counts its guests.
+  const closed = await readClosed(comparison, { from: da, to: until })
+  for (const stay of await look(closed, (stay, compared) => countStay(stay, compared, today))) {
+    waiting.push(...awaitedLines(comparison, stay, new Map()))
+  }
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
     `"proroghe":[${prolonged.join(',')}],` +
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
+}
+
+/** The lines of a stay in `in_attesa`. */
+function awaitedLines (comparison: CrossCheck, stay: CountedStay, deadlines: Map<string, string>): string[] {
+  const { sent, received, awaited, renewed } = stay
+  const why = awaited && whyAwaited(comparison, awaited)
+  const lines: BookingToVerify[] = []
+  if (renewed && awaited) {
+    const { dal: _, ...line } = presentNight(stay, renewed)
+    lines.push({ ...line, ...why })
+  }
+  if (sent > received) lines.push({ ...present(stay, sent - received, deadlines), ...why })
+  return lines.map((line) => JSON.stringify(line))
 }
 
 function isReceived ({ esito, isReceipted }: SentRow): boolean {
@@ -178,6 +189,22 @@ function presentNight (
     scadenza: filingDeadline(night, nights).toISOString(),
     ospiti_mancanti: guests
   }
+}
+
+/** The stays that are not confirmed any more, and have live rows that no receipt has settled yet. */
+async function readClosed (
+  { db, mode }: Comparison, arrivals: { from: Day | undefined, to: Day }
+): Promise<Stay[]> {
+  const stays = staysByArrival(db, arrivals).as('p')
+  return db.execute<Stay & Record<string, unknown>>(sql`
+    select p.id, p.nome_cognome, p.check_in::text as check_in, p.numero_notti, p.numero_ospiti
+    from ${stays}
+    where p.stato <> 'confermata' and exists (
+      select from invii_schedine s join invii i on i.id = s.invio_id
+      where s.prenotazione_id = p.id and i.stato <> 'ricevuto'
+        and ${and(scopeOf(mode, sql`i.utente`), inArray(sql`s.esito`, LIVE_ROW_OUTCOMES))}
+    )
+    order by p.check_in, p.id`)
 }
 
 /** The next bookings by arrival, up to both limits; `last` is null when no others follow. */

@@ -11,7 +11,7 @@ import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import {
   CREDENTIALS, guestNo, held, productionEnviron, refusalReply, standIn, until, type StandIn
 } from '#test/alloggiati/stand-in.ts'
-import { create } from '#test/bookings/samples.ts'
+import { create, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
@@ -167,6 +167,25 @@ t.test('guests who were not sent stay missing beside those who were', async (t) 
   t.match(await verified(), {
     mancanti: [{ prenotazione_id: id, ospiti_mancanti: 1 }, { ospiti_mancanti: 2 }], in_attesa: []
   })
+})
+
+t.test('sent guests of a booking that is cancelled wait for the receipt, and are due to nobody', async (t) => {
+  for (const stato of ['annullata', 'non_presentato']) {
+    const id = await booked(2, 1)
+    const { call } = server
+    t.equal((await call('PUT', `/api/v1/prenotazioni/${id}`, { stato })).statusCode, 200)
+    const awaited = [{ prenotazione_id: id, ospiti_mancanti: 1, giorno: sending, motivo: 'non_ancora_emessa' }]
+    at(1, 0)
+    t.match(await verified(), { mancanti: [], in_attesa: awaited, totale_ricevute: 0 }, stato)
+    const again = (await create(call, { nome_cognome: 'Anna Bianchi', check_in: sending, numero_ospiti: 1 })).id
+    await saveGuests(call, again, [guestNo(1)])
+    t.match(await verified(), { mancanti: [], in_attesa: [{ ...awaited[0], prenotazione_id: again }] }, 'once')
+    police.on.Ricevuta = PDF
+    at(1, 1)
+    t.match(await verified(), { mancanti: [], in_attesa: [], totale_ricevute: 1 }, stato)
+    await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [again] })
+    t.match(await verified(), { mancanti: [], in_attesa: [], totale_ricevute: 0 }, stato)
+  }
 })
 
 t.test('a failed fetch is repeated after 10 minutes, rejected credentials after 15 in spite of checks', async (t) => {
