@@ -153,7 +153,7 @@ export interface Undeclared {
 
 /**
  * Finds the first night from one day to another, both included, that is not declared for guests who were declared
- * before. The 31st night of a stay, and every 30th after it, is due for all guests.
+ * before. The 31st night from the arrival of a guest, and every 30th after it, is due in any case.
  */
 export function firstUndeclared (
   compared: ComparedStay, { from, to }: { from: Day, to: Day }, isCounted: Counted = () => true
@@ -162,7 +162,9 @@ export function firstUndeclared (
   const first = from > stay.check_in ? from : addDays(stay.check_in, 1)
   const last = to < departureOf(stay) ? to : addDays(departureOf(stay), -1)
   const ends = rows.flatMap((row) => [row.data_arrivo, endOf(row)])
-  const nights = [first, ...ends, ...renewalsOf(stay)].filter((night) => night >= first && night <= last)
+  const arrivals = new Set([stay.check_in, ...compared.days.map(({ arrival }) => arrival)])
+  const renewals = [...arrivals].flatMap((arrival) => renewalsOf(arrival, departureOf(stay)))
+  const nights = [first, ...ends, ...renewals].filter((night) => night >= first && night <= last)
   const assigned = assignRows(compared)
   for (const night of [...new Set(nights)].toSorted()) {
     const guests = undeclaredOn(assigned, stay, night, isCounted)
@@ -172,19 +174,23 @@ export function firstUndeclared (
 }
 
 /** The arrivals of a stay of more than 30 nights after the first, if each one declares 30. */
-function renewalsOf ({ check_in, numero_notti }: Stay): Day[] {
-  return Array.from({ length: Math.ceil(numero_notti / MAX_DECLARED_NIGHTS) - 1 }, (_, n) =>
-    addDays(check_in, (n + 1) * MAX_DECLARED_NIGHTS))
+function renewalsOf (arrival: Day, departure: Day): Day[] {
+  const periods = Math.ceil(daysBetween(arrival, departure) / MAX_DECLARED_NIGHTS)
+  return Array.from({ length: Math.max(0, periods - 1) }, (_, n) => addDays(arrival, (n + 1) * MAX_DECLARED_NIGHTS))
 }
 
 function undeclaredOn (
   { saved, unsaved }: ReturnType<typeof assignRows>, { check_in }: Stay, night: Day, isCounted: Counted
 ): GuestRows[] {
-  const isRenewal = daysBetween(check_in, night) % MAX_DECLARED_NIGHTS === 0
-  return [...saved, ...unsaved].filter(({ days, rows }) =>
-    (days === undefined || (days.arrival < night && night < days.departure)) &&
-    (isRenewal || rows.some(({ data_arrivo }) => data_arrivo < night)) &&
-    !rows.some((row) => declares(row, night) && isCounted(row)))
+  return [...saved, ...unsaved].filter(({ days, rows }) => {
+    const arrival = days?.arrival ?? check_in
+    if (night <= arrival || (days !== undefined && night >= days.departure)) return false
+    // A guest whose arrival is not declared is due for it, and all nights are declared with it.
+    const isRenewal = daysBetween(arrival, night) % MAX_DECLARED_NIGHTS === 0
+    const hasArrived = rows.some(({ data_arrivo, isCorrected }) =>
+      data_arrivo < night && (data_arrivo >= arrival || isCorrected))
+    return (isRenewal || hasArrived) && !rows.some((row) => declares(row, night) && isCounted(row))
+  })
 }
 
 function renamedArrivals (guests: readonly GuestRows[]): Day[] {

@@ -300,6 +300,27 @@ t.test('a prolonged stay is due for the guests who stay', async (t) => {
   t.same((await lines()).at(-1), `${on(1)}+2`)
 })
 
+/** Guests who were sent before their days were corrected, and days on which they are due. */
+const ONE_DEADLINE: [title: string, guest: object, corrected: object, numero_notti: number, today: number][] = [
+  ['an arrival that was corrected', days(1, null, 1), days(1, 1), 3, 2],
+  ['an arrival on the day before the 31st night', days(1, 29), days(1, 29), 40, 30]
+]
+
+t.test('a guest whose arrival is due is not due for later nights, in any list', async (t) => {
+  for (const [title, guest, corrected, numero_notti, today] of ONE_DEADLINE) {
+    const { id, send, missing, prolonged, alarmed, server: { call } } = await desk([guest], { numero_notti })
+    await send()
+    t.equal((await saveGuests(call, id, [corrected])).statusCode, 200)
+    at(on(today))
+    t.match(await missing(), [{ ospiti_mancanti: 1 }], title)
+    t.same(await prolonged(), [], title)
+    clock.set(`${on(today)}T12:45:00Z`)
+    t.same(await alarmed(), [1], title)
+    clock.set(`${on(today + 1)}T12:45:00Z`)
+    t.same(await alarmed(), [], `${title}: no second deadline`)
+  }
+})
+
 t.test('no list of guests declares a night twice, and one for later nights needs no confirmation', async (t) => {
   const { id, put, send, server: { call }, lines } = await desk(one, { numero_notti: 2 })
   await send()
