@@ -15,7 +15,7 @@ import {
 import { arrivalWindowOpen } from '../deadlines.ts'
 import { withApartment } from '../ledger/sent-apartments.ts'
 import {
-  accept, validateGuests, namedByCaller, type Accepted, type SchedineContext
+  accept, validateGuests, namedByCaller, withReasons, type Accepted, type SchedineContext
 } from '../schedine/accept-schedine.ts'
 import { unknownApartments } from '../schedine/known-apartments.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
@@ -153,16 +153,17 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     const comparison = { ...context, db, today: context.clock.today() }
     const { dal } = body ?? {}
     const booking = await fromBooking(comparison, id, body ?? {})
-    const { schedine, nights, stato, nome_cognome, later } = booking
+    const { schedine, places, avvisi, nights, stato, nome_cognome, later } = booking
     const { ledger } = context
     const soggiorno = ledger === null
       ? booking.soggiorno
       : await withApartment(booking.soggiorno, db, ledger.service.account)
     const { errors: broken, warnings: given } = await validateGuests(context, schedine, soggiorno, { nights })
     const sent = await sentInTime(context, booking)
+    const explained = withReasons(broken, avvisi, places)
     const found = sent === undefined
-      ? broken
-      : [...broken.filter(({ campo }) => campo !== 'check_in'), aboutBooking('check_in', sent.message)]
+      ? explained
+      : [...explained.filter(({ campo }) => campo !== 'check_in'), aboutBooking('check_in', sent.message)]
     const state = stato === 'confermata'
       ? []
       : [aboutBooking('stato', new PrenotazioneNonConfermata(id, stato).message)]

@@ -3,8 +3,9 @@ import type { Rule } from './rule.ts'
 
 const CODES: readonly string[] = GUEST_TYPES.map(({ codice }) => codice)
 
-/** The way on for a member who arrives later, since a sent leader cannot be sent again. */
-const ALONE = '. Se il suo capo è già stato comunicato, indicarlo come ospite singolo (16), con il suo documento'
+/** The way on for a member who arrives later or stays longer, since a sent leader cannot be sent again. */
+const ALONE =
+  '. Se il suo capo è già stato comunicato o è partito, indicarlo come ospite singolo (16), con il suo documento'
 
 /** Rules about guest types and the order of the list. */
 export const LIST_RULES: readonly Rule[] = [

@@ -1,5 +1,5 @@
 import type { FileBody } from '#schemas/alloggiati.ts'
-import type { Schedina, Segnalazione, Soggiorno } from '#schemas/schedina.ts'
+import { DOCUMENT_FIELDS, type Schedina, type Segnalazione, type Soggiorno } from '#schemas/schedina.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
@@ -71,6 +71,21 @@ export function namedByCaller (remarks: readonly Segnalazione[], dal: Day | unde
 }
 
 /**
+ * Adds to errors about the document of a guest why the guest needs one, and the way on.
+ * @param reasons remarks on guests who are sent differently than stored, by their place in the booking
+ */
+export function withReasons (
+  errors: readonly Segnalazione[], reasons: readonly Segnalazione[], places: readonly number[] | undefined
+): Segnalazione[] {
+  return errors.map((each) => {
+    const place = places?.[each.ospite] ?? each.ospite
+    const why = reasons.find(({ ospite }) => ospite === place)
+    if (why === undefined || !DOCUMENT_FIELDS.some((name) => name === each.campo)) return each
+    return { ...each, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell’ospite` }
+  })
+}
+
+/**
  * Validates a request and returns its guests as records and lines.
  * @throws InvioFallito (VALIDAZIONE) if a rule is broken, CampiNonValidi if the booking needs an apartment
  */
@@ -84,11 +99,7 @@ export async function accept (
   const stay = ledger === null ? named : await withApartment(named, ledger.db, ledger.service.account)
   const { errors: found, warnings: given, accepted } = await validateGuests(context, ospiti, stay, { nights, channel })
   const numbered = (each: Segnalazione) => ({ ...each, ospite: indices?.[each.ospite] ?? each.ospite })
-  const errors = namedByCaller(found, dal).map(numbered).map((each) => {
-    const why = avvisi.find(({ ospite }) => ospite === each.ospite)
-    if (why === undefined) return each
-    return { ...each, messaggio: `${each.messaggio}. ${why.messaggio}: inserire il documento dell’ospite` }
-  })
+  const errors = namedByCaller(withReasons(found, avvisi, indices), dal).map(numbered)
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   const warnings = [...given.map(numbered), ...differences({ prenotazione, soggiorno })]
   return { ...accepted, stay, warnings, indices, versions }

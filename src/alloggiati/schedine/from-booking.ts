@@ -69,7 +69,7 @@ export async function fromBooking (
   const due = dal === undefined ? arrivingNow(compared, today) : dueFrom(compared, dal, today)
   const apartment = id_appartamento === undefined ? {} : { id_appartamento }
   const all = { schedine: schedineOf(guests), documents: guests.map(stored) }
-  const chosen = choose(all, (place) => due.places.includes(place) ? undefined : OTHER_DAY)
+  const chosen = chooseDue(stay, due)
   const nights = due.places.length === 0
     ? daysBetween(due.day, addDays(check_in, numero_notti))
     : Math.max(...due.nights)
@@ -142,6 +142,12 @@ const OTHER_DAY: Reason = {
   leader: 'il capo arriva un altro giorno', members: 'i familiari o membri arrivano un altro giorno'
 }
 
+/** A guest who arrived before is not due for the nights from the day. */
+const NOT_DUE: Reason = {
+  leader: 'il capo è già partito, o comunicato per quelle notti',
+  members: 'i familiari o membri sono già partiti, o comunicati per quelle notti'
+}
+
 /**
  * Finds the guests of a booking without a live row. A guest whose leader or members were sent already is sent as a
  * single guest, with the stored document.
@@ -206,7 +212,13 @@ function chosenOf (
 }
 
 /** Chooses the guests of a booking who are due on one day. */
-export function chooseDue (guests: StayWithGuests['ospiti'], due: readonly number[]): Chosen {
-  const all = { schedine: schedineOf(guests), documents: guests.map(stored) }
-  return choose(all, (place) => due.includes(place) ? undefined : OTHER_DAY)
+export function chooseDue (
+  { ospiti, check_in }: Pick<StayWithGuests, 'ospiti' | 'check_in'>,
+  { day, places }: { day: Day, places: readonly number[] }
+): Chosen {
+  const all = { schedine: schedineOf(ospiti), documents: ospiti.map(stored) }
+  return choose(all, (place) => {
+    if (places.includes(place)) return undefined
+    return (ospiti[place]!.arrivo || check_in) < day ? NOT_DUE : OTHER_DAY
+  })
 }

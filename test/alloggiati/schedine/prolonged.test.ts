@@ -300,6 +300,22 @@ t.test('a prolonged stay is due for the guests who stay', async (t) => {
   t.same((await lines()).at(-1), `${on(1)}+2`)
 })
 
+t.test('a member who stays when the leader has left needs a document, and every answer says why', async (t) => {
+  const left = [guestNo(1, { tipo_alloggiato: '17', partenza: on(1) }), member('19', 'ANNA')]
+  const { id, send, put, day, server: { call } } = await desk(left, { numero_notti: 1 })
+  await send()
+  await put({ check_out: on(3) })
+  at(on(1))
+  const messaggio = /\. Comunicato come ospite singolo \(16\): il capo è già partito, .*: inserire il documento/
+  const errors = ['tipo_documento', 'numero_documento', 'luogo_rilascio'].map((campo) => ({ campo, messaggio }))
+  t.match(await send({ dal: on(1) }), { statusCode: 422, errors })
+  t.match((await call('POST', `${BOOKINGS}/${id}/schedine`, { dal: on(1) })).json(), { valid: false, errors })
+  t.match(await day(on(1)), [{ stato: 'incompleta', errors: errors.map((each) => ({ ...each, ospite: 1 })) }])
+  const list = { ospiti: [member('19', 'ANNA')], prenotazione: { check_in: on(1), numero_notti: 2 } }
+  const direct = (await call('POST', '/api/alloggiati/invio', list)).json()
+  t.match(direct, { errors: [{ messaggio: /o è partito, .*\(16\)/ }] })
+})
+
 /** Guests who were sent before their days were corrected, and days on which they are due. */
 const ONE_DEADLINE: [title: string, guest: object, corrected: object, numero_notti: number, today: number][] = [
   ['an arrival that was corrected', days(1, null, 1), days(1, 1), 3, 2],

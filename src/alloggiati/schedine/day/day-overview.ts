@@ -16,7 +16,7 @@ import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
 import { readWaiting } from '../../ledger/read-ledger.ts'
 import { rowsBeforeArrival, unmatchedRows, withGuests } from '../../ledger/sent-guests.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
-import { validateGuests, type SchedineContext } from '../accept-schedine.ts'
+import { validateGuests, withReasons, type SchedineContext } from '../accept-schedine.ts'
 import { chooseDue } from '../from-booking.ts'
 import { linesOf, type StayLine } from './stay-lines.ts'
 
@@ -106,12 +106,15 @@ export async function dayOverview (
     const { id, check_in, numero_notti, ospiti, numero_ospiti, nights } = stay
     const before = sentWith.get(id) ?? []
     const id_appartamento = apartments.get(id) ?? (before.length === 1 ? before[0] : undefined)
-    const { errors, accepted } = await validateGuests(
+    const { schedine, avvisi, places } = chooseDue(
+      { ospiti: stay.all, check_in: stay.whole.check_in }, { day: check_in, places: stay.places })
+    const { errors: found, accepted } = await validateGuests(
       context,
-      chooseDue(stay.all, stay.places).schedine,
+      schedine,
       { id, check_in, numero_notti, ...(id_appartamento === undefined ? {} : { id_appartamento }) },
       { nights }
     )
+    const errors = withReasons(found, avvisi, places)
     const saved = countWithNoun(ospiti.length, 'ospite salvato', 'ospiti salvati')
     const missing = remark(ospiti.length, 'ospiti', `${saved} su ${numero_ospiti}`)
     const all = [
