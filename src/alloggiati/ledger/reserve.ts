@@ -12,6 +12,7 @@ import {
 } from '../sent-errors.ts'
 import { findConflicts, findExcess, findMoved, type Addition, type Conflict } from './conflicts.ts'
 import type { LedgerContext } from './ledger-context.ts'
+import { findOverlaps } from './overlaps.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { ACCEPTED, attribute, LEASE, lockChain } from './moves.ts'
 import { sealLine } from './submission-rows.ts'
@@ -82,7 +83,8 @@ export async function reserveIn (tx: Transaction, registry: Registry, submission
   const saved = await savedGuestsOf(tx, [...places.keys()], data_arrivo)
   const conflicts = [
     ...await findConflicts(tx, keys, account, records),
-    ...await findMoved(tx, keys, account, guests, { stays: places, saved })
+    ...await findMoved(tx, keys, account, guests, { stays: places, saved }),
+    ...await findOverlaps(tx, keys, account, guests)
   ]
   const additions = additionsOf(guests, places, submission.versions && saved)
   const excess = await findExcess(tx, keys, account, data_arrivo, additions)
@@ -246,7 +248,8 @@ function confirmedOf (
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
   if (conflicts.length === 0 && first === undefined) return undefined
   return {
-    rows: new Set(conflicts.map(({ duplicate }) => duplicate.ospite)),
+    // A row with another arrival has other fingerprints, and a booking may still find it.
+    rows: new Set(conflicts.flatMap(({ duplicate, movedFrom }) => movedFrom === undefined ? duplicate.ospite : [])),
     references: [...new Set(referencesOf({ conflicts, excess }))]
   }
 }

@@ -230,7 +230,7 @@ t.test('a guest edited after the Send counts as the same guest', async (t) => {
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-t.test('another guest, and the same one on another arrival, are sent', async (t) => {
+t.test('another guest, and the same one for other nights, are sent', async (t) => {
   const { call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', body())
   const others = [
@@ -240,8 +240,36 @@ t.test('another guest, and the same one on another arrival, are sent', async (t)
   for (const other of others) {
     t.equal((await call('POST', '/api/alloggiati/invio', body(other))).statusCode, 200)
   }
-  const yesterday = { ospiti: [single()], prenotazione: { ...soggiorno, check_in: '2026-11-20' } }
+  const yesterday = { ospiti: [single()], prenotazione: { check_in: '2026-11-20', numero_notti: 1 } }
   t.equal((await call('POST', '/api/alloggiati/invio', yesterday)).statusCode, 200)
+})
+
+/** A guest sent yesterday for three nights, and the same one sent today. */
+const OVERLAPS: [title: string, first: Schedina, second: Schedina, motivo: string][] = [
+  ['the same guest', {}, {}, 'stessa_persona'],
+  ['with another document', {}, { numero_documento: 'CA99999AA' }, 'stessa_persona'],
+  ['under another spelling', { cognome: 'MÜLLER' }, { cognome: 'MUELLER' }, 'stessa_persona'],
+  ['with the same document', {}, { cognome: 'ALTRI' }, 'stesso_documento']
+]
+
+t.test('a guest without a booking is not sent again for nights that overlap, unless a person confirms', async (t) => {
+  const check_in = addDays(today, -1)
+  for (const [title, first, second, motivo] of OVERLAPS) {
+    const { call, app } = await emptied(sandbox)
+    const before = { ospiti: [single(first)], prenotazione: { check_in, numero_notti: 3 } }
+    const { ricevuta } = (await call('POST', '/api/alloggiati/invio', before)).json()
+    const again = { ospiti: [guestNo(2), single(second)], prenotazione: { check_in: today, numero_notti: 1 } }
+    t.match((await call('POST', '/api/alloggiati/invio', again)).json(), {
+      status: 409,
+      codice: 'SCHEDINE_GIA_INVIATE',
+      error: /con l’arrivo del 20\/11\/2026.*ripetere con confermo_diverso e motivo/,
+      duplicati: [{ ospite: 1, ricevuta, motivo }]
+    }, title)
+    const confirmed = { ...again, confermo_diverso: true, motivo: 'È tornato il giorno dopo' }
+    t.equal((await call('POST', '/api/alloggiati/invio', confirmed)).statusCode, 200, title)
+    t.equal((await call('POST', '/api/alloggiati/invio', confirmed)).statusCode, 409, 'a confirmation is valid once')
+    t.equal((await app.sql`select from sandbox_schedine`).length, 3, title)
+  }
 })
 
 t.test('a list with one guest sent before is refused as a whole, and nothing is sent', async (t) => {
