@@ -38,7 +38,7 @@ const tablesOfFolders = {
   'services/rate-counters.ts': 'counters',
   'http/idempotency': 'idempotency'
 }
-const furtherTables = { alloggiati: ['ledger', 'decisions'], identity: ['webauthn'] }
+const furtherTables = { bookings: ['units', 'occupancy'], alloggiati: ['ledger', 'decisions'], identity: ['webauthn'] }
 const others = folder => {
   const owners = Object.keys(tablesOfFolders).filter(name => name.startsWith(`${folder}/`))
   const rest = `${folder}/!(${owners.map(name => name.slice(folder.length + 1)).join('|')})`

@@ -1,6 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, NotEmpty, Nullable, OneOf, QueryInstant, Text, Upper } from './common.ts'
 import { Guest, Name } from './guest.ts'
+import { Paragraphs } from './paragraphs.ts'
 import { pagingOrWhole } from './paging.ts'
 
 const Lingua = Type.String({
@@ -22,6 +23,22 @@ const Stato = OneOf(BOOKING_STATES, {
   description: '`annullata` e `non_presentato` liberano le date, e non si comunicano alla Polizia'
 })
 
+const Valuta = Type.String({
+  pattern: '^[A-Z]{3}$', description: 'ISO 4217; con un prezzo, se manca, EUR', examples: ['EUR']
+})
+
+/** The optional fields of a stay. */
+const details = {
+  unita_id: Nullable({ ...Id, description: 'L’unità; null finché non è assegnata' }),
+  canale: Nullable(Text(50, { description: 'Da dove viene la prenotazione', examples: ['Booking.com'] })),
+  prezzo: Nullable(Type.Integer({
+    minimum: 0, maximum: 2_000_000_000, description: 'In centesimi di `valuta`', examples: [24_000]
+  })),
+  valuta: Nullable(Valuta),
+  note: Nullable(Paragraphs(2000)),
+  gruppo: Nullable(Text(50, { description: 'Lo stesso per le camere di una comitiva' }))
+}
+
 const person = {
   nome_cognome: Name(200, { examples: ['Anna Bianchi'] }),
   lingua: Lingua
@@ -39,7 +56,8 @@ const fields = {
   numero_notti: Notti,
   numero_ospiti: Ospiti,
   idf_gen: Nullable(Text(100, { examples: ['BK-4711'] })),
-  stato: Stato
+  stato: Stato,
+  ...details
 }
 const stamps = { created_at: Instant, updated_at: Instant }
 
@@ -55,7 +73,13 @@ const EXAMPLE = {
   numero_notti: 3,
   numero_ospiti: 2,
   idf_gen: null,
-  stato: 'confermata'
+  stato: 'confermata',
+  unita_id: null,
+  canale: null,
+  prezzo: null,
+  valuta: null,
+  note: null,
+  gruppo: null
 }
 const STAMPS = { created_at: '2026-11-21T09:30:00.000Z', updated_at: '2026-11-21T09:30:00.000Z' }
 
@@ -95,7 +119,8 @@ const input = {
   numero_notti: Type.Optional(Notti),
   numero_ospiti: Ospiti,
   idf_gen: Type.Optional(Nullable(Text(100, { description: 'Il codice della prenotazione presso chi la gestisce' }))),
-  stato: Type.Optional(Stato)
+  stato: Type.Optional(Stato),
+  ...Type.Partial(Type.Object({ ...details, valuta: Upper(Nullable(Valuta)) })).properties
 }
 
 /** `src/bookings/stay.ts` also requires one of `check_out` and `numero_notti`, with an error that names both. */
@@ -151,6 +176,9 @@ export const BookingQuery = Closed({
     ...Id, description: 'Soltanto di questo paese: il codice numerico ISO 3166-1 (GET /api/v1/paesi)'
   }),
   stato: Type.Optional(OneOf(BOOKING_STATES, { description: 'Soltanto in questo stato; se manca, tutte' })),
+  unita_id: Type.Optional({ ...Id, description: 'Soltanto di questa unità' }),
+  senza_unita: Type.Optional(Type.Boolean({ description: 'Soltanto quelle da assegnare; con false, le altre' })),
+  gruppo: Type.Optional(Text(50, { minLength: 1, description: 'Soltanto di questo gruppo' })),
   updated_since: Type.Optional({ ...QueryInstant, description: 'Soltanto quelle cambiate da questo istante in poi' }),
   sort: Type.Optional(OneOf(BOOKING_SORTS, {
     description: 'Secondo che cosa si ordina, con `-` dal più grande o dal più recente; se manca, `id`'

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, Ref, Text } from './common.ts'
 import { PNG_EXAMPLE } from './image.ts'
-import { Paragraphs } from './letter.ts'
+import { Paragraphs } from './paragraphs.ts'
 
 const Hour = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', maxLength: 5, examples: ['10:30'] })
 

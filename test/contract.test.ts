@@ -89,9 +89,10 @@ const isBytes = (part: unknown) => 'content' in (part as object)
 const described = (name: string) => name.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{filename}')
 
 /** A booking may be sent back whole: its read-only fields are accepted and ignored. */
-const IGNORED = new Set(
-  ['id', 'ospiti', 'created_at', 'updated_at'].map((place) => `PUT /api/v1/prenotazioni/:id ${place}`)
-)
+const IGNORED = new Set([
+  ...['id', 'ospiti', 'created_at', 'updated_at'].map((place) => `PUT /api/v1/prenotazioni/:id ${place}`),
+  'PUT /api/v1/unita/:id id'
+])
 
 const all: RouteOptions[] = []
 const shared: Record<string, Schema> = {}

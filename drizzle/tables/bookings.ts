@@ -2,6 +2,7 @@ import { sql } from 'drizzle-orm'
 import { check, date, index, integer, pgTable, text, unique } from 'drizzle-orm/pg-core'
 import { BOOKING_STATES } from '#schemas/booking.ts'
 import { instant } from './columns.ts'
+import { unita } from './units.ts'
 
 const FIRST_DAY = sql.raw("'0001-01-01'")
 const LAST_DAY = sql.raw("'9999-12-31'")
@@ -19,6 +20,16 @@ export const prenotazioni = pgTable('prenotazioni', {
   numero_ospiti: integer().notNull(),
   idf_gen: text(),
   stato: text({ enum: BOOKING_STATES }).notNull().default('confermata'),
+  /** Null until a unit is assigned. */
+  unita_id: integer().references(() => unita.id),
+  /** The portal or person that the booking came from. */
+  canale: text(),
+  /** In cents of `valuta`. */
+  prezzo: integer(),
+  valuta: text(),
+  note: text(),
+  /** The same for all rooms of one party. */
+  gruppo: text(),
   created_at: instant().notNull().defaultNow(),
   updated_at: instant().notNull().defaultNow(),
   /**
@@ -32,6 +43,7 @@ export const prenotazioni = pgTable('prenotazioni', {
   check('prenotazioni_partenza_dopo_arrivo', sql`${t.check_out} > ${t.check_in}`),
   check('prenotazioni_numero_ospiti_positivo', sql`${t.numero_ospiti} > 0`),
   check('prenotazioni_stato', sql`${t.stato} in (${sql.raw(BOOKING_STATES.map((stato) => `'${stato}'`).join(', '))})`),
+  check('prenotazioni_prezzo', sql`${t.prezzo} is null or (${t.prezzo} >= 0 and ${t.valuta} is not null)`),
   // Range of days and instants that the API can represent, because SQL may also write rows.
   check('prenotazioni_date_del_calendario', sql`${t.check_in} between ${FIRST_DAY} and ${LAST_DAY}
     and ${t.check_out} between ${FIRST_DAY} and ${LAST_DAY}
@@ -40,7 +52,9 @@ export const prenotazioni = pgTable('prenotazioni', {
   index('prenotazioni_soggiorno').using('gist', sql`daterange(${t.check_in}, ${t.check_out}, '[)')`),
   index('prenotazioni_check_in').on(t.check_in, t.id),
   index('prenotazioni_check_out').on(t.check_out),
-  index('prenotazioni_updated_at').on(t.updated_at, t.id)
+  index('prenotazioni_updated_at').on(t.updated_at, t.id),
+  index('prenotazioni_unita').on(t.unita_id, t.check_in).where(sql`${t.unita_id} is not null`),
+  index('prenotazioni_gruppo').on(t.gruppo).where(sql`${t.gruppo} is not null`)
 ])
 
 /**

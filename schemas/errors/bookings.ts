@@ -18,6 +18,31 @@ export const BOOKINGS = {
       cause: 'La ricerca legge troppe prenotazioni e supera il tempo massimo.',
       remedy: 'Scrivere più lettere, o aggiungere un filtro.'
     },
+    UNITA_NON_TROVATA: {
+      statuses: [404],
+      cause: 'Nessuna unità ha questo numero.',
+      remedy: 'Leggere l’elenco in `/api/v1/unita`.'
+    },
+    BLOCCO_NON_TROVATO: {
+      statuses: [404],
+      cause: 'Nessun blocco ha questo numero.',
+      remedy: 'Leggere l’elenco in `/api/v1/blocchi`.'
+    },
+    UNITA_OCCUPATA: {
+      statuses: [409],
+      cause: 'Un’altra prenotazione o un blocco occupa l’unità in questi giorni. Il testo dice quale.',
+      remedy: 'Scegliere un’unità di `/api/v1/unita/disponibilita`, o spostare l’altra.'
+    },
+    UNITA_IN_USO: {
+      statuses: [409],
+      cause: 'L’unità ha prenotazioni: non si elimina, e restano nei suoi giorni di uso.',
+      remedy: 'Spostare le prenotazioni, o indicare in `attiva_a` l’ultimo giorno di uso.'
+    },
+    NESSUNA_UNITA_LIBERA: {
+      statuses: [409],
+      cause: 'Ogni unità abbastanza grande è occupata o non è in uso in questi giorni.',
+      remedy: 'Spostare altre prenotazioni, o dividere gli ospiti in più prenotazioni.'
+    },
     DOCUMENTO_NON_TROVATO: {
       statuses: [404],
       cause: 'L’immagine di questo ospite non esiste, o è stata eliminata alla scadenza.',

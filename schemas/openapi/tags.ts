@@ -1,6 +1,7 @@
 /** The groups of operations, in the order of the reference page. */
 export const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
+  { name: 'Unità', description: 'Camere, appartamenti e altre unità, con i loro blocchi' },
   { name: 'Documenti', description: 'Immagini dei documenti degli ospiti' },
   { name: 'Lettere', description: 'Lettere di benvenuto, e i dati della struttura' },
   { name: 'PDF', description: 'Report, documenti PDF e i loro modelli' },

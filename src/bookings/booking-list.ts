@@ -1,4 +1,4 @@
-import { and, asc, desc, eq, gt, gte, lt, lte, or, sql, sum, type SQL } from 'drizzle-orm'
+import { and, asc, desc, eq, gt, gte, isNotNull, isNull, lt, lte, or, sql, sum, type SQL } from 'drizzle-orm'
 import { ospiti, prenotazioni as t, prenotazioni_per_paese as countries } from '#drizzle/tables/bookings.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
 import { asJson } from '#src/database/columns.ts'
@@ -129,12 +129,17 @@ function isFound (
   return sql`${t.id} in ((${own}) union (${guests}))`
 }
 
-function conditions ({ check_in_da, check_in_a, paese_id, stato, updated_since }: Filters): (SQL | undefined)[] {
+function conditions (
+  { check_in_da, check_in_a, paese_id, stato, unita_id, senza_unita, gruppo, updated_since }: Filters
+): (SQL | undefined)[] {
   return [
     check_in_da === undefined ? undefined : gte(t.check_in, check_in_da),
     check_in_a === undefined ? undefined : lte(t.check_in, check_in_a),
     paese_id === undefined ? undefined : eq(t.paese_id, paese_id),
     stato === undefined ? undefined : eq(t.stato, stato),
+    unita_id === undefined ? undefined : eq(t.unita_id, unita_id),
+    senza_unita === undefined ? undefined : senza_unita ? isNull(t.unita_id) : isNotNull(t.unita_id),
+    gruppo === undefined ? undefined : eq(t.gruppo, gruppo),
     updated_since === undefined ? undefined : gte(t.updated_at, updated_since)
   ]
 }

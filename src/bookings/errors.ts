@@ -11,3 +11,10 @@ export const PrenotazioneModificata = createError(
   'La prenotazione è stata modificata nel frattempo',
   412
 )
+export const UnitaNonTrovata = createError('UNITA_NON_TROVATA', 'Unità non trovata', 404)
+export const BloccoNonTrovato = createError('BLOCCO_NON_TROVATO', 'Blocco non trovato', 404)
+export const UnitaOccupata = createError('UNITA_OCCUPATA', 'L’unità è occupata dal %s al %s %s', 409)
+export const UnitaInUso = createError('UNITA_IN_USO', 'L’unità ha prenotazioni: %s', 409)
+export const NessunaUnitaLibera = createError(
+  'NESSUNA_UNITA_LIBERA', 'Nessuna unità per %s è libera dal %s al %s', 409
+)

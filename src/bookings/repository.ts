@@ -2,8 +2,10 @@ import { eq, inArray, sql } from 'drizzle-orm'
 import type { FastifyInstance } from 'fastify'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
 import type { Booking, BookingCreation, BookingUpdate } from '#schemas/booking.ts'
-import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
+import { NessunaUnitaLibera, PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
+import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import { italianDay } from '#src/lib/time.ts'
 import { asJson } from '#src/database/columns.ts'
 import type { AuditEntry, Author } from '#src/services/audit/log.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
@@ -11,12 +13,18 @@ import { bookingColumns, detailColumns } from './booking-columns.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
 import { leftOutFaults } from './guest-days.ts'
 import { changedStay, newStay, type Stay } from './stay.ts'
+import { lockStay } from './stays.ts'
+import { occupying } from './units/overlap.ts'
+import { freeUnits } from './units/unit-repository.ts'
 
 /** A booking and its current version number, which is its ETag. */
 interface Versioned { booking: Booking, versione: number }
 
 /** The personal-data report before the deletion and after it. */
 interface Erasure<Told> { existed: boolean, before: Told, after: Told }
+
+/** Further writes in the same transaction. */
+type NoteDone = (tx: Transaction) => Promise<void>
 
 /** The versions that a change accepts; undefined accepts any. */
 type Expected = ReadonlySet<number> | undefined
@@ -49,23 +57,41 @@ export function bookingRepository (
       return found
     },
 
-    /** @param noteDone further writes in the same transaction; without it a single statement runs */
-    async create (booking: BookingCreation, noteDone?: (tx: Transaction) => Promise<void>): Promise<Versioned> {
-      if (noteDone === undefined) return await insert(db, booking)
-      return await db.transaction(async (tx) => {
+    /**
+     * @param noteDone further writes in the same transaction; without it a single statement runs
+     * @throws UnitaOccupata, CampiNonValidi
+     */
+    async create (booking: BookingCreation, noteDone?: NoteDone): Promise<Versioned> {
+      if (noteDone === undefined) return await occupying(() => insert(db, booking))
+      return await occupying(() => db.transaction(async (tx) => {
         const created = await insert(tx, booking)
         await noteDone(tx)
         return created
-      })
+      }))
     },
 
     /**
      * Changes the fields that are present.
      * @throws PrenotazioneNonTrovata
      * @throws PrenotazioneModificata when the booking is not at an expected version
+     * @throws UnitaOccupata, CampiNonValidi
      */
     update: (id: number, change: BookingUpdate, expected: Expected): Promise<Versioned> =>
-      db.transaction((tx) => update(tx, id, change, expected, bookingHooks.guestsRemoved)),
+      occupying(() => db.transaction((tx) => update(tx, id, change, expected, bookingHooks.guestsRemoved))),
+
+    /**
+     * Assigns the smallest free unit that has room for the guests. A booking that has a unit keeps it.
+     * @throws PrenotazioneNonTrovata, NessunaUnitaLibera
+     * @throws UnitaOccupata when another booking takes the unit at the same time
+     */
+    assign: (id: number, noteDone: NoteDone): Promise<Versioned> =>
+      occupying(() => db.transaction(async (tx) => {
+        const current = await lockStay(tx, id)
+        const change = current.unita_id === null ? { unita_id: await smallestFree(tx, current) } : {}
+        const assigned = await update(tx, id, change, undefined, bookingHooks.guestsRemoved)
+        await noteDone(tx)
+        return assigned
+      })),
 
     /**
      * Deletes bookings with their guests, all or nothing, and records it in the audit log.
@@ -119,7 +145,7 @@ async function insert (
   { check_in, check_out, numero_notti, email = null, telefono = null, idf_gen = null, ...rest }: BookingCreation
 ): Promise<Versioned> {
   const stay = newStay({ check_in, check_out, numero_notti })
-  const [created] = await db.insert(t).values({ ...rest, ...stay, email, telefono, idf_gen })
+  const [created] = await db.insert(t).values({ ...priced(rest), ...stay, email, telefono, idf_gen })
     .returning(versionedColumns).prepare('booking_creation').execute()
   return versioned(created!)
 }
@@ -136,9 +162,12 @@ async function update (
   const isMoved = stay.check_in !== current.check_in || stay.check_out !== current.check_out
   if (isMoved) await refuseLeftOut(tx, id, stay, change)
   const { stato = current.stato } = fields
+  const { prezzo, valuta } = priced({ ...current, ...fields })
   const [updated] = await tx.update(t)
     .set({
       ...fields,
+      prezzo,
+      valuta,
       ...stay,
       updated_at: sql`now()`,
       ...isMoved || stato !== current.stato ? { schedine_cambiate_il: sql`clock_timestamp()` } : {},
@@ -154,6 +183,21 @@ async function update (
   const gone = Array.from({ length: Math.max(0, current.numero_ospiti - first) }, (_, index) => first + index)
   for (const hook of gone.length > 0 ? guestsRemoved : []) await hook(tx, id, gone)
   return versioned(updated!)
+}
+
+/** A price without currency is in euro. */
+function priced<T extends { prezzo?: number | null, valuta?: string | null }> (booking: T) {
+  const { prezzo = null, valuta = null } = booking
+  return { ...booking, prezzo, valuta: valuta ?? (prezzo === null ? null : 'EUR') }
+}
+
+/** @throws NessunaUnitaLibera */
+async function smallestFree (tx: Transaction, stay: Stay & { numero_ospiti: number }): Promise<number> {
+  const { check_in, check_out, numero_ospiti } = stay
+  const [smallest] = (await freeUnits(tx, stay, numero_ospiti)).sort((a, b) => a.ospiti_massimi - b.ospiti_massimi)
+  if (smallest) return smallest.id
+  const guests = countWithNoun(numero_ospiti, 'ospite', 'ospiti')
+  throw new NessunaUnitaLibera(guests, italianDay(check_in), italianDay(check_out))
 }
 
 /** @throws CampiNonValidi when saved guests have own days outside the new stay */

@@ -23,6 +23,8 @@ import { privacyRoutes } from './privacy/routes.ts'
 import { bookingRepository } from './repository.ts'
 import { createSearch, ensureSearchIndex } from './booking-search.ts'
 import { givenStayErrors, newStayErrors } from './stay.ts'
+import { ensureNoOverlap } from './units/overlap.ts'
+import { unitRoutes } from './units/unit-routes.ts'
 
 const route = routesUnder('Prenotazioni')
 
@@ -48,16 +50,20 @@ const createRoute = route(
     versioned: true,
     findValidationErrors: ({ body }: RequestFields) => newStayErrors(body)
   },
-  'createPrenotazione', 'Crea una prenotazione', { body: BookingCreation, response: { 201: BookingResponse(201) } }
+  'createPrenotazione', 'Crea una prenotazione', {
+    errorCodes: ['UNITA_OCCUPATA'],
+    body: BookingCreation,
+    response: { 201: BookingResponse(201), 409: Ref(ErrorBody) }
+  }
 )
 
 const updateRoute = route(
   { access: 'auth', versioned: true, findValidationErrors: ({ body }: RequestFields) => givenStayErrors(body) },
   'updatePrenotazione', 'Modifica i campi presenti di una prenotazione', {
-    errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA'],
+    errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA', 'UNITA_OCCUPATA'],
     params: IdParams,
     body: BookingUpdate,
-    response: { 200: BookingResponse(200) }
+    response: { 200: BookingResponse(200), 409: Ref(ErrorBody) }
   }
 )
 
@@ -82,8 +88,10 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   const repository = bookingRepository(app)
   const search = createSearch(app)
   await ensureSearchIndex(app)
+  await ensureNoOverlap(app)
   const countries = { data: listCountries() }
   await app.register(privacyRoutes, { repository })
+  await app.register(unitRoutes, { repository })
 
   app.get('/api/prenotazioni', calendarRoute, async (request, reply) =>
     reply.sendPieces(calendar(app.sql, calendarSpan(request.query))))

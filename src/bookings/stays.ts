@@ -82,9 +82,12 @@ async function placesFor (db: Executor, id: number, { lock = false } = {}): Prom
  * Locks a booking as `placesFor` does.
  * @throws PrenotazioneNonTrovata
  */
-export async function lockStay (tx: Transaction, id: number): Promise<Stay & { numero_ospiti: number }> {
-  const { check_in, check_out, numero_ospiti } = t
-  const [found] = await tx.select({ check_in, check_out, numero_ospiti }).from(t).where(eq(t.id, id)).for('update')
+export async function lockStay (
+  tx: Transaction, id: number
+): Promise<Stay & { numero_ospiti: number, unita_id: number | null }> {
+  const { check_in, check_out, numero_ospiti, unita_id } = t
+  const [found] = await tx.select({ check_in, check_out, numero_ospiti, unita_id }).from(t)
+    .where(eq(t.id, id)).for('update')
     .prepare('stay_locked').execute()
   if (!found) throw new PrenotazioneNonTrovata()
   return found

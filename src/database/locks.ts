@@ -29,6 +29,8 @@ export const LOCKS = {
   webhooks: 168_185,
   /** A backup reads the files of its snapshot. File removal first tries to share this lock. */
   backup: 168_186,
+  /** With the id of a unit: who occupies it, locked by the function `occupa`. */
+  units: 168_187,
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
   /** With the hash of an account name: the numbers of its sandbox apartments. */

@@ -109,7 +109,7 @@ t.test('all advisory locks have different numbers', async (t) => {
 })
 
 /** Locks taken by database functions. The code may take them, too. */
-const OF_MIGRATIONS = ['ledgerChain', 'auditChain', 'eventWake'] as const
+const OF_MIGRATIONS = ['ledgerChain', 'auditChain', 'eventWake', 'units'] as const
 
 t.test('the locks in migrations have the numbers of LOCKS', async (t) => {
   const taken = new Set(locksIn('drizzle/migrations', '.sql').map(Number))

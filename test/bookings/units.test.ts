@@ -1,0 +1,191 @@
+import fc from 'fast-check'
+import t from 'tap'
+import type { Block, Unit } from '#schemas/unit.ts'
+import type { Booking } from '#schemas/booking.ts'
+import type { ErrorBody } from '#schemas/common.ts'
+import { addDays } from '#src/lib/time.ts'
+import { build } from '#test/helper.ts'
+import { BOOKINGS, booking, create, fieldsAtFault, list } from './samples.ts'
+
+const UNITS = '/api/v1/unita'
+const BLOCKS = '/api/v1/blocchi'
+const first = '2026-11-21'
+const day = (offset: number) => addDays(first, offset)
+
+const { app, call } = await build(t)
+const { sql } = app
+const put = (id: number, change: object) => call('PUT', `${BOOKINGS}/${id}`, change)
+const assign = (id: number) => call('POST', `${BOOKINGS}/${id}/assegna`)
+const block = (body: object) => call('POST', BLOCKS, { motivo: 'manutenzione', ...body })
+
+let names = 0
+async function unit (changes: object = {}): Promise<Unit> {
+  const room = { nome: `Camera ${++names}`, tipo: 'camera', ospiti_massimi: 2 }
+  const created = await call('POST', UNITS, { ...room, ...changes })
+  if (created.statusCode !== 201) throw new Error(created.body)
+  return created.json<{ data: Unit }>().data
+}
+
+t.test('a unit is created, listed in order, changed and deleted', async (t) => {
+  const room = await unit({ nome: 'Glicine', ordine: 5, gruppo: 'Primo piano' })
+  const flat = await unit({ nome: 'Torre', tipo: 'appartamento', ospiti_massimi: 4, ordine: 1, id_appartamento: '17' })
+  t.match(room, { posti_letto: 2, camere: 1, id_appartamento: null, attiva_da: null })
+  const { data } = (await call('GET', UNITS)).json<{ data: Unit[] }>()
+  t.same(data.map(({ nome }) => nome), ['Torre', 'Glicine'])
+  t.match((await call('PUT', `${UNITS}/${room.id}`, { ...room, gruppo: null, ospiti_massimi: 3 })).json(),
+    { data: { gruppo: null, ospiti_massimi: 3, nome: 'Glicine' } })
+  t.same(fieldsAtFault(await call('PUT', `${UNITS}/${room.id}`, { nome: 'Torre' })), ['nome'], 'names are unique')
+  for (const { id } of [room, flat]) t.equal((await call('DELETE', `${UNITS}/${id}`)).statusCode, 200)
+  t.equal((await call('GET', `${UNITS}/${room.id}`)).json<ErrorBody>().codice, 'UNITA_NON_TROVATA')
+})
+
+t.test('a second stay in the same nights is a 409 that names the first; back-to-back stays fit', async (t) => {
+  const { id: unita_id } = await unit()
+  const { id } = await create(call, { unita_id })
+  const second = await call('POST', BOOKINGS, booking({ unita_id, check_in: day(2) }))
+  t.equal(second.statusCode, 409)
+  t.match(second.json(), {
+    codice: 'UNITA_OCCUPATA',
+    error: `L’unità è occupata dal 21/11/2026 al 24/11/2026 dalla prenotazione ${id}`
+  })
+  const next = await create(call, { unita_id, check_in: day(3) })
+  t.equal((await put(id, { check_out: day(4) })).statusCode, 409, 'an extension into the next stay')
+  t.equal((await put(next.id, { stato: 'annullata' })).statusCode, 200)
+  t.equal((await put(id, { check_out: day(4) })).statusCode, 200, 'a cancelled booking frees its nights')
+  t.equal((await put(next.id, { stato: 'confermata' })).statusCode, 409, 'until it is confirmed again')
+  t.match((await call('DELETE', `${UNITS}/${unita_id}`)).json(), { codice: 'UNITA_IN_USO' })
+  await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [id, next.id] })
+  t.equal((await call('DELETE', `${UNITS}/${unita_id}`)).statusCode, 200)
+})
+
+t.test('a block refuses bookings, and bookings refuse a block', async (t) => {
+  const { id: unita_id } = await unit()
+  const { data } = (await block({ unita_id, dal: first, al: day(2) })).json<{ data: Block }>()
+  t.match((await call('POST', BOOKINGS, booking({ unita_id }))).json(),
+    { error: 'L’unità è occupata dal 21/11/2026 al 23/11/2026 da un blocco' })
+  const later = await create(call, { unita_id, check_in: day(2) })
+  t.equal((await block({ unita_id, dal: day(4), al: day(9) })).statusCode, 409)
+  t.same((await call('GET', `${BLOCKS}?unita_id=${unita_id}&da=${day(1)}&a=${day(1)}`)).json().data, [data])
+  t.same((await call('GET', `${BLOCKS}?unita_id=${unita_id}&da=${day(2)}`)).json().data, [], 'it ends before')
+  t.equal((await call('DELETE', `${BLOCKS}/${data.id}`)).statusCode, 200)
+  t.equal((await put(later.id, { check_in: first })).statusCode, 200)
+  t.equal((await call('DELETE', `${BLOCKS}/${data.id}`)).json<ErrorBody>().codice, 'BLOCCO_NON_TROVATO')
+  t.same(fieldsAtFault(await block({ unita_id, dal: first, al: first })), ['al'])
+})
+
+t.test('free units have room, are in use, and are empty in every night', async (t) => {
+  const [small, large, closed] = [
+    await unit({ ordine: 100 }), await unit({ ospiti_massimi: 4, ordine: 101 }),
+    await unit({ attiva_a: day(1), ordine: 102 })
+  ]
+  const free = async (query: string) =>
+    (await call('GET', `${UNITS}/disponibilita?${query}`)).json<{ data: Unit[] }>().data.map(({ id }) => id)
+      .filter((id) => [small, large, closed].some((each) => each.id === id))
+  t.same(await free(`da=${first}&a=${day(2)}`), [small.id, large.id, closed.id])
+  t.same(await free(`da=${first}&a=${day(3)}`), [small.id, large.id], 'the last day of use is a night')
+  t.same(await free(`da=${first}&a=${day(2)}&ospiti=3`), [large.id])
+  await create(call, { unita_id: small.id })
+  t.same(await free(`da=${day(2)}&a=${day(5)}`), [large.id])
+  t.same(fieldsAtFault(await call('GET', `${UNITS}/disponibilita?da=${first}&a=${first}`)), ['a'])
+  t.same(fieldsAtFault(await call('POST', BOOKINGS, booking({ unita_id: closed.id }))), ['unita_id'])
+  t.same(fieldsAtFault(await call('POST', BOOKINGS, booking({ unita_id: 1_000_000 }))), ['unita_id'])
+  t.equal((await call('PUT', `${UNITS}/${small.id}`, { attiva_a: day(1) })).json<ErrorBody>().codice, 'UNITA_IN_USO')
+})
+
+t.test('a free unit is assigned once, the smallest that has room', async (t) => {
+  await sql`delete from prenotazioni`
+  await sql`delete from unita`
+  const [flat, room] = [await unit({ ospiti_massimi: 6 }), await unit()]
+  const [one, two, three] = await Promise.all([1, 2, 3].map(() => create(call)))
+  const assigned = async (id: number) => (await assign(id)).json<{ data: Booking }>().data.unita_id
+  t.equal(await assigned(one!.id), room.id)
+  t.equal(await assigned(one!.id), room.id, 'a second call changes nothing')
+  t.equal(await assigned(two!.id), flat.id)
+  t.match((await assign(three!.id)).json(), {
+    codice: 'NESSUNA_UNITA_LIBERA', error: 'Nessuna unità per 2 ospiti è libera dal 21/11/2026 al 24/11/2026'
+  })
+  t.same((await list(call, '?senza_unita=true')).map(({ id }) => id), [three!.id])
+  t.same((await list(call, `?unita_id=${flat.id}`)).map(({ id }) => id), [two!.id])
+  t.match((await put(one!.id, { unita_id: null, gruppo: 'Famiglia Verdi' })).json(), { data: { unita_id: null } })
+  t.same((await list(call, '?gruppo=Famiglia%20Verdi')).map(({ id }) => id), [one!.id])
+})
+
+t.test('channel, price and notes are stored; a price without currency is in euro', async (t) => {
+  const made = await create(call, { canale: 'Booking.com', prezzo: 24_000, note: 'Arriva\ntardi' })
+  t.match(made, { canale: 'Booking.com', prezzo: 24_000, valuta: 'EUR', note: 'Arriva\ntardi' })
+  t.match((await put(made.id, { valuta: 'usd', note: '' })).json(), { data: { valuta: 'USD', note: null } })
+  t.match((await put(made.id, { prezzo: null })).json(), { data: { prezzo: null } })
+})
+
+t.test('twenty bookings of one unit at once: one is stored', async (t) => {
+  const { id: unita_id } = await unit()
+  const answers = await Promise.all(Array.from({ length: 20 }, (_, guest) =>
+    call('POST', BOOKINGS, booking({ unita_id, check_in: day(guest % 3) }))))
+  t.same(answers.map(({ statusCode }) => statusCode).sort(), [201, ...Array(19).fill(409)])
+})
+
+t.test('without the extension btree_gist the locks refuse the same bookings', async (t) => {
+  await sql`alter table occupazione drop constraint occupazione_senza_sovrapposizioni`
+  t.teardown(() => sql`select occupazione_vincolo()`)
+  const { id: unita_id } = await unit()
+  const answers = await Promise.all(Array.from({ length: 20 }, () => call('POST', BOOKINGS, booking({ unita_id }))))
+  t.same(answers.map(({ statusCode }) => statusCode).sort(), [201, ...Array(19).fill(409)])
+})
+
+/** A booking (with an id) or a block of the model. */
+interface Nights { unita_id: number | null, dal: string, al: string, isConfirmed: boolean, id?: number }
+
+function overlaps (others: readonly Nights[], one: Nights): boolean {
+  return one.isConfirmed && one.unita_id !== null && others.some(({ unita_id, dal, al, isConfirmed }) =>
+    isConfirmed && unita_id === one.unita_id && dal < one.al && al > one.dal)
+}
+
+t.test('the table of occupied nights equals a model, whatever is assigned, moved, cancelled or blocked', async (t) => {
+  await sql`delete from prenotazioni`
+  await sql`delete from unita`
+  const units = [(await unit()).id, (await unit()).id]
+  const nights = fc.record({
+    unita_id: fc.option(fc.constantFrom(...units)), from: fc.nat(8), count: fc.integer({ min: 1, max: 4 })
+  }).map(({ unita_id, from, count }) => ({ unita_id, dal: day(from), al: day(from + count) }))
+  const step = fc.record({
+    kind: fc.constantFrom('book', 'block', 'move', 'cancel', 'confirm'), nights, at: fc.nat(9)
+  })
+  await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
+    await sql`delete from prenotazioni`
+    await sql`delete from blocchi`
+    const model: Nights[] = []
+    for (const { kind, nights, at } of steps) {
+      const added = { ...nights, isConfirmed: true }
+      const { unita_id, dal: check_in, al: check_out } = nights
+      const bookings = model.filter(({ id }) => id !== undefined)
+      const target = bookings[at % bookings.length]
+      if (kind === 'block') {
+        if (unita_id === null) continue
+        const { statusCode } = await block(nights)
+        t.equal(statusCode, overlaps(model, added) ? 409 : 201)
+        if (statusCode === 201) model.push(added)
+      } else if (kind === 'book') {
+        const made = await call('POST', BOOKINGS, booking({ unita_id, check_in, check_out, numero_notti: undefined }))
+        t.equal(made.statusCode, overlaps(model, added) ? 409 : 201)
+        if (made.statusCode === 201) model.push({ ...added, id: made.json<{ data: Booking }>().data.id })
+      } else if (target) {
+        const next = kind === 'move' ? { ...target, ...nights } : { ...target, isConfirmed: kind === 'confirm' }
+        const change = kind === 'move'
+          ? { unita_id, check_in, check_out }
+          : { stato: kind === 'confirm' ? 'confermata' : 'annullata' }
+        const { statusCode } = await put(target.id!, change)
+        t.equal(statusCode, overlaps(model.filter((other) => other !== target), next) ? 409 : 200)
+        if (statusCode === 200) Object.assign(target, next)
+      }
+    }
+    await isOccupied(model)
+  }), { numRuns: 25 })
+
+  async function isOccupied (model: readonly Nights[]): Promise<void> {
+    const rows = await sql`select unita_id, dal::text, al::text from occupazione order by 1, 2`
+    const expected = model.filter(({ isConfirmed, unita_id }) => isConfirmed && unita_id !== null)
+      .map(({ unita_id, dal, al }) => ({ unita_id, dal, al }))
+      .sort((a, b) => a.unita_id! - b.unita_id! || a.dal.localeCompare(b.dal))
+    t.same([...rows], expected)
+  }
+})
