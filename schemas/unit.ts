@@ -107,3 +107,45 @@ export const BlockResponse = Closed({ data: Ref(Block) })
 export const Removed = Closed({ success: Type.Boolean(), message: Type.String() }, {
   examples: [{ success: true, message: 'Eliminata' }]
 })
+
+/** Most days of one calendar. */
+export const CALENDAR_DAYS_MAX = 400
+
+export const OccupancyQuery = Closed({
+  da: { ...Day, description: 'Il primo giorno' },
+  a: { ...Day, description: `Il giorno dopo l’ultimo, al massimo ${CALENDAR_DAYS_MAX} giorni dopo` }
+})
+export type OccupancyQuery = Static<typeof OccupancyQuery>
+
+const stayTitle = {
+  id: Id,
+  titolo: Type.String(),
+  dal,
+  al,
+  ospiti: ospiti_massimi,
+  gruppo: Nullable(Text(50)),
+  url: Type.String({ description: 'La pagina della prenotazione' })
+}
+const SHOWN = {
+  id: 12, titolo: 'Anna Bianchi', dal: '2026-11-21', al: '2026-11-24', ospiti: 2, gruppo: null, url: '/prenotazioni/12'
+}
+
+const CalendarUnit = Closed({
+  unita: Ref(Unit),
+  prenotazioni: Type.Array(Closed(stayTitle)),
+  blocchi: Type.Array(Ref(Block)),
+  liberi: Type.Array(Closed({ dal, al }))
+}, { $id: 'UnitaNelCalendario' })
+
+/** The confirmed stays and the blocks of each unit, its free nights, and the confirmed stays without a unit. */
+export const OccupancyCalendar = Closed(
+  { data: Type.Array(CalendarUnit), da_assegnare: Type.Array(Closed(stayTitle)) },
+  {
+    examples: [{
+      data: [{
+        unita: EXAMPLE, prenotazioni: [SHOWN], blocchi: [BLOCK], liberi: [{ dal: '2026-11-24', al: '2026-12-01' }]
+      }],
+      da_assegnare: []
+    }]
+  }
+)

@@ -33,6 +33,6 @@ export const occupazione = pgTable('occupazione', {
   primaryKey({ columns: [t.unita_id, t.dal] }),
   check('occupazione_una_causa', sql`num_nonnulls(${t.prenotazione_id}, ${t.blocco_id}) = 1`),
   check('occupazione_al_dopo_dal', sql`${t.al} > ${t.dal}`),
-  // The calendar and the day's list read all units between two days.
-  index('occupazione_al').on(t.al)
+  // The calendar reads each unit from a day on, without its past.
+  index('occupazione_al').on(t.unita_id, t.al)
 ])

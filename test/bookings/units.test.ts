@@ -110,6 +110,35 @@ t.test('a free unit is assigned once, the smallest that has room', async (t) => 
   t.same((await list(call, '?gruppo=Famiglia%20Verdi')).map(({ id }) => id), [one!.id])
 })
 
+t.test('the calendar lists stays, blocks and free nights of each unit, and stays to be assigned', async (t) => {
+  await sql`delete from prenotazioni`
+  await sql`delete from unita`
+  const [room, other] = [await unit({ attiva_a: day(9) }), await unit({ nome: 'Zenzero', attiva_a: day(-2) })]
+  const stay = await create(call, { unita_id: room.id, gruppo: 'Verdi' })
+  const without = await create(call)
+  const cancelled = await create(call, { unita_id: room.id, check_in: day(3), stato: 'annullata' })
+  const { data: blocked } = (await block({ unita_id: room.id, dal: day(4), al: day(6) })).json<{ data: Block }>()
+  const bar = ({ id, check_in: dal, check_out: al, gruppo }: Booking) =>
+    ({ id, titolo: 'Anna Bianchi', dal, al, ospiti: 2, gruppo, url: `/prenotazioni/${id}` })
+  t.same((await call('GET', `/api/v1/calendario?da=${day(1)}&a=${day(20)}`)).json(), {
+    data: [{
+      unita: room,
+      prenotazioni: [bar(stay)],
+      blocchi: [blocked],
+      liberi: [{ dal: day(3), al: day(4) }, { dal: day(6), al: day(10) }]
+    }],
+    da_assegnare: [bar(without)]
+  })
+  t.ok(cancelled.id > 0 && other.id > 0)
+  t.same((await call('GET', `/api/v1/calendario?da=${day(-9)}&a=${day(-2)}`)).json().data.length, 2, 'while in use')
+  t.same(fieldsAtFault(await call('GET', `/api/v1/calendario?da=${first}&a=${first}`)), ['a'])
+  t.same(fieldsAtFault(await call('GET', `/api/v1/calendario?da=${first}&a=${day(401)}`)), ['a'])
+  await sql`insert into unita (nome, tipo, posti_letto, ospiti_massimi, ordine)
+    select 'N' || n, 'camera', 2, 2, n from generate_series(1, 250) n`
+  const many = (await call('GET', `/api/v1/calendario?da=${day(1)}&a=${day(20)}`)).json().data as { unita: Unit }[]
+  t.same(many.map(({ unita }) => unita.ordine), Array.from({ length: 251 }, (_, at) => at), 'in batches')
+})
+
 t.test('channel, price and notes are stored; a price without currency is in euro', async (t) => {
   const made = await create(call, { canale: 'Booking.com', prezzo: 24_000, note: 'Arriva\ntardi' })
   t.match(made, { canale: 'Booking.com', prezzo: 24_000, valuta: 'EUR', note: 'Arriva\ntardi' })

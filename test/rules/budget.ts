@@ -15,7 +15,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/scanning'], lines: 3520, files: 48 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
   { folders: ['src'], lines: 58_009, files: 633 },
-  { folders: ['test'], lines: 66_097, files: 414 }
+  { folders: ['test'], lines: 66_097, files: 415 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

@@ -4,7 +4,8 @@ import { blocchi } from '#drizzle/tables/occupancy.ts'
 import { Closed, ErrorBody, IdParams, Ref, type FieldError } from '#schemas/common.ts'
 import { BookingResponse } from '#schemas/booking.ts'
 import {
-  Block, BlockCreation, BlockList, BlockQuery, BlockResponse, FreeUnitsQuery, Removed, Unit, UnitCreation, UnitList,
+  Block, BlockCreation, BlockList, BlockQuery, BlockResponse, FreeUnitsQuery, OccupancyCalendar,
+  OccupancyQuery, Removed, Unit, UnitCreation, UnitList,
   UnitResponse, UnitUpdate
 } from '#schemas/unit.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
@@ -13,6 +14,7 @@ import emptyBody from '#src/http/empty-body.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import { BloccoNonTrovato } from '../errors.ts'
 import type { BookingRepository } from '../repository.ts'
+import { occupancyCalendar, occupancyErrors } from './occupancy-calendar.ts'
 import { occupying } from './overlap.ts'
 import { createUnit, deleteUnit, findUnit, freeUnits, listUnits, updateUnit } from './unit-repository.ts'
 
@@ -72,6 +74,13 @@ const blockRoute = route(
 const unblockRoute = route({ access: 'auth' }, 'deleteBlocco', 'Elimina un blocco', {
   errorCodes: ['BLOCCO_NON_TROVATO'], params: IdParams, response: { 200: Removed }
 })
+
+const calendarRoute = route(
+  { access: 'auth', findValidationErrors: ({ query }: RequestFields) => occupancyErrors(query) },
+  'getCalendarioUnita', 'Le unità con le prenotazioni, i blocchi e le notti libere di ogni giorno', {
+    querystring: OccupancyQuery, response: { 200: OccupancyCalendar }
+  }
+)
 
 const assignRoute = route(
   { access: 'auth', idempotent: true, versioned: true },
@@ -137,6 +146,9 @@ export const unitRoutes: FastifyPluginAsyncTypebox<{ repository: BookingReposito
     if (deleted.length === 0) throw new BloccoNonTrovato()
     return { success: true, message: 'Blocco eliminato' }
   })
+
+  app.get('/api/v1/calendario', calendarRoute, async ({ query }, reply) =>
+    reply.sendPieces(occupancyCalendar(db, query)))
 
   await app.register(assignment, { repository })
 }
