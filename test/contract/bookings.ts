@@ -19,6 +19,12 @@ export const shown = (changes: Record<string, Wanted> = {}): Record<string, Want
   numero_ospiti: 2,
   idf_gen: null,
   stato: 'confermata',
+  unita_id: null,
+  canale: null,
+  prezzo: null,
+  valuta: null,
+  note: null,
+  gruppo: null,
   created_at: INSTANT,
   updated_at: INSTANT,
   ...changes

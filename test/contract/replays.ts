@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto'
 import type { InjectOptions } from 'fastify'
+import type { Unit } from '#schemas/unit.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { booking, create } from '#test/bookings/samples.ts'
 import { form, FORM_TYPE } from '#test/identity/form.ts'
@@ -26,6 +27,8 @@ const guest = () => {
   const n = guests++
   return single({ cognome: `RIPETUTI ${String.fromCharCode(65 + n)}`, numero_documento: `CA001${n + 10}AA` })
 }
+let units = 0
+const room = () => ({ nome: `Camera ripetuta ${units++}`, tipo: 'camera', ospiti_massimi: 9 })
 const PAGE = '<document><page><p>{{ nome }}</p></page></document>'
 const REASON = 'Motivo della richiesta di prova'
 
@@ -84,6 +87,20 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
       payload: { motivo: REASON },
       other: { motivo: REASON, protocollo: 'PEC 1' }
     }
+  },
+  '/api/v1/unita': async () => {
+    const unit = room()
+    return { url: '/api/v1/unita', payload: unit, other: { ...unit, ospiti_massimi: 3 } }
+  },
+  '/api/v1/blocchi': async ({ call }) => {
+    const made = await call('POST', '/api/v1/unita', room())
+    const block = { unita_id: made.json<{ data: Unit }>().data.id, dal: TODAY, al: '2030-01-01', motivo: 'altro' }
+    return { url: '/api/v1/blocchi', payload: block, other: { ...block, al: '2030-01-02' } }
+  },
+  '/api/v1/prenotazioni/{id}/assegna': async ({ call }) => {
+    await call('POST', '/api/v1/unita', room())
+    const { id } = await create(call, { numero_ospiti: 8 })
+    return { url: `/api/v1/prenotazioni/${id}/assegna`, payload: {} }
   },
   '/api/v1/appartamenti': async () => {
     const home = {

@@ -133,7 +133,7 @@ t.test('a 400 lists every invalid field once, under the name that the caller use
         { nome: 'A', cognome: 'B', sesso: 'Q' }
       ]
     }),
-    [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F, X (ricevuto «Q»)' }]
+    [{ campo: 'dati[1].sesso', messaggio: 'deve essere uno fra M, F, X, < (ricevuto «Q»)' }]
   )
   t.same(await dettagli('/api/v1/prenotazioni/delete-bulk', [1]), [
     { campo: '', messaggio: 'deve essere un oggetto (ricevuto un elenco)' }
