@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto'
 import type { InjectOptions } from 'fastify'
 import type { Unit } from '#schemas/unit.ts'
+import { addDays } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import { booking, create } from '#test/bookings/samples.ts'
 import { form, FORM_TYPE } from '#test/identity/form.ts'
@@ -101,6 +102,17 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
     await call('POST', '/api/v1/unita', room())
     const { id } = await create(call, { numero_ospiti: 8 })
     return { url: `/api/v1/prenotazioni/${id}/assegna`, payload: {} }
+  },
+  '/api/v1/invii/deposito': async () => {
+    const prenotazione = { check_in: addDays(TODAY, -5), numero_notti: 3 }
+    const body = { ospiti: [guest()], prenotazione, motivo: REASON }
+    return { url: '/api/v1/invii/deposito', payload: body, other: { ...body, protocollo: 'PEC 2' } }
+  },
+  '/api/v1/prenotazioni/{id}/scansione': async ({ call }) => {
+    const { id } = await create(call)
+    const body = { image: (await jpeg()).toString('base64'), guest_idx: 0 }
+    const url = `/api/v1/prenotazioni/${id}/scansione`
+    return { url, payload: body, other: { ...body, guest_idx: 1 }, refused: true }
   },
   '/api/v1/appartamenti': async () => {
     const home = {
