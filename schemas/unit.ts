@@ -1,4 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
+import { ApartmentId } from './apartment.ts'
 import { Closed, Day, Id, NotEmpty, Nullable, OneOf, Ref, Text } from './common.ts'
 
 export const UNIT_KINDS = ['camera', 'appartamento', 'posto_letto', 'piazzola'] as const
@@ -14,7 +15,7 @@ const ospiti_massimi = Type.Integer({ minimum: 1, maximum: 1000, description: 'Q
 const ordine = Type.Integer({ minimum: 0, maximum: 100_000, description: 'Il posto negli elenchi' })
 
 const optional = {
-  id_appartamento: Nullable(Text(20, {
+  id_appartamento: Nullable(ApartmentId({
     description: 'L’appartamento presso Alloggiati Web, per gli account «Gestione Appartamenti»'
   })),
   cin: Nullable(Text(30, { description: 'Codice Identificativo Nazionale' })),

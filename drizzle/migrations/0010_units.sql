@@ -29,7 +29,7 @@ CREATE TABLE "unita" (
 	"camere" integer DEFAULT 1 NOT NULL,
 	"posti_letto" integer NOT NULL,
 	"ospiti_massimi" integer NOT NULL,
-	"id_appartamento" text,
+	"id_appartamento" integer,
 	"cin" text,
 	"gruppo" text,
 	"ordine" integer DEFAULT 0 NOT NULL,

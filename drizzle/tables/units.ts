@@ -13,7 +13,7 @@ export const unita = pgTable('unita', {
   posti_letto: integer().notNull(),
   ospiti_massimi: integer().notNull(),
   /** The apartment's id in the police account, for accounts of the category "Gestione Appartamenti". */
-  id_appartamento: text(),
+  id_appartamento: integer(),
   cin: text(),
   /** A label for filters, e.g. a floor or a house. */
   gruppo: text(),

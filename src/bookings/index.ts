@@ -10,7 +10,7 @@ export {
 export { eraseBookings } from './repository.ts'
 export { default as bookings } from './routes.ts'
 export {
-  bookingExists, bookingsWithCodeOf, countByCountry, countDay, lockBooking, lockForShare, nightsOf,
+  apartmentsOfUnits, bookingExists, bookingsWithCodeOf, countByCountry, countDay, lockBooking, lockForShare, nightsOf,
   requirePlace, savedGuests, staysByArrival, staysById, staysDuring, staysWithGuests, stayWithGuests, welcomedStay,
   type DayCounts, type GuestPlace, type LockedBooking, type StayWithGuests, type WelcomedStay
 } from './stays.ts'

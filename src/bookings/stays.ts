@@ -1,7 +1,8 @@
-import { and, asc, between, eq, gte, lte, ne, sql } from 'drizzle-orm'
+import { and, asc, between, eq, gte, isNotNull, lte, ne, sql } from 'drizzle-orm'
 import { alias } from 'drizzle-orm/pg-core'
 import type postgres from 'postgres'
 import { ospiti, prenotazioni as t } from '#drizzle/tables/bookings.ts'
+import { unita } from '#drizzle/tables/units.ts'
 import type { BookingState } from '#schemas/booking.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
@@ -170,6 +171,14 @@ export function nightsOf ({ check_in, numero_notti }: Pick<StayWithGuests, 'chec
 async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {
   const byStay = await savedGuests(db, stays.map(({ id }) => id))
   return stays.map((stay) => ({ ...stay, ospiti: byStay.get(stay.id) ?? [] }))
+}
+
+/** The apartment of each booking's unit. A booking whose unit has none is not in the map. */
+export async function apartmentsOfUnits (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  if (ids.length === 0) return new Map()
+  const found = await db.select({ id: t.id, apartment: unita.id_appartamento }).from(t)
+    .innerJoin(unita, eq(unita.id, t.unita_id)).where(and(isOneOf(t.id, ids), isNotNull(unita.id_appartamento)))
+  return new Map(found.map(({ id, apartment }) => [id, apartment!]))
 }
 
 /** The saved guests of bookings, in order. A booking without guests is not in the map. */

@@ -28,7 +28,7 @@ async function unit (changes: object = {}): Promise<Unit> {
 
 t.test('a unit is created, listed in order, changed and deleted', async (t) => {
   const room = await unit({ nome: 'Glicine', ordine: 5, gruppo: 'Primo piano' })
-  const flat = await unit({ nome: 'Torre', tipo: 'appartamento', ospiti_massimi: 4, ordine: 1, id_appartamento: '17' })
+  const flat = await unit({ nome: 'Torre', tipo: 'appartamento', ospiti_massimi: 4, ordine: 1, id_appartamento: 17 })
   t.match(room, { posti_letto: 2, camere: 1, id_appartamento: null, attiva_da: null })
   const { data } = (await call('GET', UNITS)).json<{ data: Unit[] }>()
   t.same(data.map(({ nome }) => nome), ['Torre', 'Glicine'])

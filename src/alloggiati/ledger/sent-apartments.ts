@@ -1,6 +1,7 @@
 import { and, asc, eq, gt, inArray, isNotNull } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { ACQUIRED_STATES, LIVE_ROW_OUTCOMES } from '#schemas/submission.ts'
+import { apartmentsOfUnits } from '#src/bookings/index.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
@@ -36,13 +37,15 @@ export async function sentApartments (
 }
 
 /**
- * A stay with the apartment of its earlier Sends, unless it names one.
- * @throws CampiNonValidi when they had several
+ * A stay with the apartment of its unit, or of its earlier Sends, unless it names one.
+ * @throws CampiNonValidi when the Sends had several
  */
 export async function withApartment<Stay extends { id?: number | undefined, id_appartamento?: number | undefined }> (
   stay: Stay, db: Executor, account: string
 ): Promise<Stay> {
   if (stay.id === undefined || stay.id_appartamento !== undefined) return stay
+  const ofUnit = (await apartmentsOfUnits(db, [stay.id])).get(stay.id)
+  if (ofUnit !== undefined) return { ...stay, id_appartamento: ofUnit }
   const [id_appartamento, ...others] = (await sentApartments(db, account, [stay.id])).get(stay.id) ?? []
   if (others.length === 0) return id_appartamento === undefined ? stay : { ...stay, id_appartamento }
   const all = [id_appartamento, ...others].join(', ')

@@ -1,4 +1,5 @@
 import t from 'tap'
+import type { Unit } from '#schemas/unit.ts'
 import { decode } from '#src/alloggiati/codec/codec.ts'
 import { guestTypes } from '#src/alloggiati/schedine/from-booking.ts'
 import { addDays, italianDay } from '#src/lib/time.ts'
@@ -103,20 +104,23 @@ t.test('a booking is sent from its stored data, and the submission is linked to 
   t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and it is not sent twice')
 })
 
-t.test('with an apartment the lines have 174 characters', async (t) => {
+/** The sandbox gives the id 0 to the first apartment. */
+async function withApartment (): Promise<TestApp> {
   const server = await emptied(sandbox)
-  const admin = { authorization: `Bearer ${await server.token({ service: true })}` }
+  const authorization = `Bearer ${await server.token({ service: true })}`
   const apartment = {
     descrizione: 'Casa al lago',
     comune_codice: '412058091',
     indirizzo: 'Via dei Prati, 8',
     proprietario: 'Ada Provetti'
   }
-  t.equal(
-    (await server.app.inject({ method: 'POST', url: '/api/v1/appartamenti', headers: admin, payload: apartment }))
-      .statusCode,
-    201
-  )
+  const made = await server.call('POST', '/api/v1/appartamenti', apartment, { authorization })
+  t.equal(made.statusCode, 201)
+  return server
+}
+
+t.test('with an apartment the lines have 174 characters', async (t) => {
+  const server = await withApartment()
   const id = await booked(server, [untyped(single())])
   t.match((await records(server, id, { id_appartamento: 0 })).json(), {
     valid: true,
@@ -126,6 +130,19 @@ t.test('with an apartment the lines have 174 characters', async (t) => {
     success: true,
     dettagli: { metodo: 'GestioneAppartamenti_FileUnico_Send', prenotazione_id: id }
   })
+})
+
+t.test('the unit of a booking gives its apartment to the Send and to the list of the day', async (t) => {
+  const server = await withApartment()
+  const unit = { nome: 'Casa al lago', tipo: 'appartamento', ospiti_massimi: 4, id_appartamento: 0 }
+  const { data } = (await server.call('POST', '/api/v1/unita', unit)).json<{ data: Unit }>()
+  const id = await booked(server, [untyped(single())])
+  await server.call('PUT', `/api/v1/prenotazioni/${id}`, { unita_id: data.id })
+  t.match((await records(server, id)).json(), { valid: true, soggiorno: { id_appartamento: 0 } })
+  t.match((await records(server, id, { id_appartamento: 7 })).json(), { soggiorno: { id_appartamento: 7 } })
+  t.match((await server.call('POST', '/api/v1/invii/giornata')).json(), { success: true, totali: { acquisita: 1 } })
+  t.match((await server.call('GET', '/api/v1/invii')).json().data,
+    [{ prenotazione_id: id, metodo: 'GestioneAppartamenti_FileUnico_Send' }])
 })
 
 t.test('a booking without guests has an error, and is not sent', async (t) => {

@@ -1,7 +1,7 @@
 import type { DayState, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { Segnalazione } from '#schemas/schedina.ts'
 import { FILED_STATES, isUnderWay, isUnresolved, type RowOutcome, type State } from '#schemas/submission.ts'
-import { staysById, type StayWithGuests } from '#src/bookings/index.ts'
+import { apartmentsOfUnits, staysById, type StayWithGuests } from '#src/bookings/index.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import type { Keys } from '#src/lib/secrets.ts'
@@ -75,7 +75,8 @@ export async function dayOverview (
   const otherStays = await staysById(db, [...others])
   const confirmed = new Set(otherStays.flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
   const sentWith = await sentApartments(db, account, stays.map(({ id }) => id))
-  const needApartments = hasApartments || await usesApartments(db, account, day)
+  const ofUnits = await apartmentsOfUnits(db, stays.map(({ id }) => id))
+  const needApartments = hasApartments || ofUnits.size > 0 || await usesApartments(db, account, day)
   const bookings: DayBooking[] = []
   for (const stay of stays) {
     const sentState: SentState = {
@@ -105,7 +106,7 @@ export async function dayOverview (
   async function judged (stay: StayLine): Promise<DayBooking> {
     const { id, check_in, numero_notti, ospiti, numero_ospiti, nights } = stay
     const before = sentWith.get(id) ?? []
-    const id_appartamento = apartments.get(id) ?? (before.length === 1 ? before[0] : undefined)
+    const id_appartamento = apartments.get(id) ?? ofUnits.get(id) ?? (before.length === 1 ? before[0] : undefined)
     const { schedine, avvisi, places } = chooseDue(
       { ospiti: stay.all, check_in: stay.whole.check_in }, { day: check_in, places: stay.places })
     const { errors: found, accepted } = await validateGuests(
