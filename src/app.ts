@@ -57,9 +57,9 @@ import { storage } from './storage/index.ts'
 
 /** Overrides of the default timeouts, in milliseconds. */
 export interface Times extends EventTimes {
-  /** Timeout of a whole call to the police. */
+  /** Timeout of a whole call to the police service. */
   soapTimeoutMs?: number
-  /** Response time limit for a caller who waits for the police. */
+  /** Time limit for the response while a caller waits for the police service. */
   policeResponseMs?: number
   /** Timeouts of an external identity provider, an external PDF engine, and an OCR provider. */
   idpTimeoutMs?: number
@@ -67,7 +67,7 @@ export interface Times extends EventTimes {
   ocrTimeoutMs?: number
   /** Timeout for other processes to confirm a change. */
   listenersMs?: number
-  /** Time until a client that sends next to nothing of a large body is disconnected. */
+  /** Time after which a client that sends almost no bytes of a large body is disconnected. */
   stalledBodyMs?: number
   /** Timeout of a Redis command. */
   redisResponseMs?: number
@@ -81,14 +81,14 @@ export interface BuildOptions {
   descriptors?: number | undefined
   /** Resource usage of the process, for the metrics. */
   processFigures?: () => ProcessFigures
-  /** Replaces the clock of `TODAY`. Jobs then run only at the start and manually. */
+  /** Replaces the clock of `TODAY`. Jobs then run only at the start, or when they are started by hand. */
   clock?: Clock | undefined
   times?: Times
   /** Receives log lines instead of stdout. */
   logStream?: LogStream
-  /** Called with the bare instance, before anything is registered. */
+  /** Called with the instance before any plugin is registered. */
   prepare?: (app: FastifyInstance) => void | Promise<void>
-  /** Wraps the file backend, e.g. to inject failures. */
+  /** Wraps the file backend, for example to inject failures. */
   wrapBackend?: (backend: Backend) => Backend
 }
 
@@ -104,7 +104,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.ready()
     return app
   } catch (err) {
-    // A failed start closes what it opened.
+    // A failed start closes the resources that it has opened.
     await app.close()
     throw err
   }
@@ -118,13 +118,13 @@ interface Facts extends BuildOptions {
   byClock: boolean
 }
 
-/** Hooks run in the order of registration: a caller is identified, counted, and only then rejected. */
+/** Hooks run in the order of registration. So a caller is identified and counted before a guard rejects it. */
 async function registerInfrastructure (app: FastifyInstance, facts: Facts): Promise<void> {
   const { config, signal, descriptors, processFigures, times, wrapBackend, keys, byClock } = facts
-  // First, so that it renders the errors of every later plugin.
+  // Register first, so that it renders the errors of every later plugin.
   await app.register(errors)
 
-  // Shared schemas, and JSON as the only body format: others are a 415.
+  // Shared schemas. JSON is the only body format: other formats get a 415.
   app.addSchema(ErrorBody)
   await app.register(jsonBodies)
 
@@ -135,7 +135,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(security, { config })
   await app.register(database, { config, signal })
   await app.register(disk, { config })
-  // Before anything is written: checks that the key matches the existing data.
+  // Before any write, checks that the key matches the existing data.
   await app.register(ledgerKey, { config, keys })
   await app.register(notifications, times)
   await app.register(jobs, { byClock })
@@ -166,7 +166,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(openapiPages, { config, ...times })
 }
 
-/** Each area has its own scope. An area's hooks are registered before the areas that use them. */
+/** Each area has its own scope. The hooks of an area are registered before the areas that use them. */
 async function registerAreas (app: FastifyInstance, { config, keys, clock, times }: Facts): Promise<void> {
   await app.register(bookingHooks)
   await app.register(personalDataReports)

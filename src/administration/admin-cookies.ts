@@ -3,28 +3,28 @@ import { onlyValue } from '#src/lib/cookie-header.ts'
 import { publicPath } from '#src/lib/local-paths.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** The cookie in the contract. Any client can forge it, so by itself it grants no access. */
+/** The cookie that the contract names. Any client can forge it, so it grants no access without the session cookie. */
 export const MARK_COOKIE = 'service_admin_access'
 export const MARK = 'granted'
 /** The session cookie of the pages. Browsers accept a name with this prefix only over a secure connection. */
 export const SESSION_COOKIE = '__Secure-locanda_admin'
 
-/** The attributes of both cookies. They have no expiry, so browsers delete them when they close. */
+/** The attributes of both cookies. The cookies have no expiry, so browsers delete them when they close. */
 export function attributesFor (publicUrl: string) {
   return { path: `${publicPath(publicUrl)}/ad/`, httpOnly: true, secure: true, sameSite: 'strict' } as const
 }
 
-/** `<id>.<mac>`, hexadecimal: 128 random bits, and the HMAC-SHA256 that proves that this installation issued them. */
+/** `<id>.<mac>`, hexadecimal: 128 random bits, and an HMAC-SHA256 that proves that this installation issued them. */
 const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/
-/** Maximum bytes of the whole header. This host sets few cookies, and they are small. */
+/** Maximum bytes of the whole `Cookie` header. This host sets few cookies, and they are small. */
 const LONGEST_HEADER = 4096
 
 interface AdminCookies {
   /** A new session's cookie value, and the hash that is stored. */
   mint (): { value: string, idHash: Buffer }
   /**
-   * The hash of the session's id, if both cookies are present exactly once and valid. An id that was not issued here is
-   * not looked up.
+   * The hash of the session's id, if each cookie is present exactly once and valid. An id that this installation did
+   * not issue is not looked up in the database.
    */
   read (header: string | undefined): Buffer | undefined
 }

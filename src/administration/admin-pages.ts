@@ -30,15 +30,15 @@ const pageRoute = route({ access: 'cookie' }, 'getAmministrazione', 'La prima pa
 const otherPageRoute = route({ access: 'cookie' }, 'getAltraPagina', 'Le pagine che non ci sono', { hide: true })
 
 /**
- * The administrators' pages under `/ad/`, and the cookies that open them. The pages are read-only: no method there
- * changes anything.
+ * The administrators' pages under `/ad/`, and the cookies that open them. The pages are read-only: no request under
+ * `/ad/` changes data.
  */
 const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit, identity: { authenticator } } = app
   const cookies = adminCookies(keys)
   const attributes = attributesFor(config.PUBLIC_URL)
   await app.register(emptyBody)
-  // Only to write cookies: parsing here is stricter than the plugin's.
+  // Registered only to write cookies. `admin-cookies.ts` reads them, with stricter parsing than this plugin.
   await app.register(cookie, { hook: false })
 
   app.cookieGuard = async function requireAdminCookies (request, reply) {
@@ -80,7 +80,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
       .send(page)
   })
 
-  // Only administrators learn which pages exist. Everybody else gets the guard's refusal.
+  // Only administrators learn which pages exist. All other callers get the refusal of the guard.
   app.get('/ad/*', otherPageRoute, async () => { throw new RisorsaNonTrovata() })
 }
 export default pages

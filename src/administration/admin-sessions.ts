@@ -7,7 +7,7 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 const IDLE = sql`interval '15 minutes'`
 const LONGEST = sql`interval '8 hours'`
 
-/** A session of the pages. It depends on the principal that it was granted to. */
+/** A session of the pages. It is valid only while the session or key that it was granted to is valid. */
 interface AdminSession {
   /** `session:<id>`, `key:<id>`, or the id of a principal that has neither. */
   principal: string
@@ -31,7 +31,7 @@ export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Pr
   return { principal: row!.principal, userId: row!.user_id, expires_at: row!.expires_at }
 }
 
-/** The active session behind a cookie. Its idle timeout restarts. */
+/** Finds the active session of a cookie, and restarts its idle timeout. */
 export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminSession | undefined> {
   const [row] = await db
     .update(table)
@@ -43,7 +43,7 @@ export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminS
   return row
 }
 
-/** The principal of a session. Undefined when the key that it was granted to is no longer valid for it. */
+/** The principal of a session. Undefined when the key that the session was granted to is no longer valid. */
 export async function granteeOf (db: Executor, { principal, userId }: AdminSession): Promise<Principal | undefined> {
   if (userId === null) return { id: principal, kind: 'service', admin: true }
   const person: Principal = { id: `user:${userId}`, kind: 'user', admin: false, userId }

@@ -26,7 +26,7 @@ td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-
 }
 `
 
-/** No scripts, no images, no forms, no frames. */
+/** The page has no scripts, images, forms or frames. */
 export const PAGE_POLICY = pagePolicy(STYLE)
 
 const ALARM = html` class="alarm"`
@@ -41,7 +41,7 @@ const IN_ROME = new Intl.DateTimeFormat('it-IT', {
   second: '2-digit'
 })
 
-/** The first page for administrators: the installation at a glance. */
+/** The first page for administrators: counts and alarms of the installation. */
 export async function overviewPage (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise<string> {
   const { people, submissions, alarms, actions } = await overview(db, mode)
   return layout('Amministrazione', html`
@@ -93,10 +93,10 @@ const LATEST = 20
 /** A count with its label. */
 interface Counted { what: string, n: number }
 
-/** The installation at a glance. No names, no addresses. */
+/** The counts and alarms of the installation, without names and addresses. */
 interface Overview {
   people: Counted[]
-  /** In this mode, by state. States without submissions are left out. */
+  /** Submissions of the current mode, by state. States without submissions are left out. */
   submissions: Counted[]
   /** Problems that need a person. */
   alarms: Counted[]

@@ -15,7 +15,7 @@ import { LavoroInCorso, LavoroNonTrovato } from './errors.ts'
 import pages from './admin-pages.ts'
 
 const route = routesUnder('Sistema')
-/** How long a caller waits for a run to end. */
+/** Maximum time that a request waits for the end of a job. */
 const RESPOND_WITHIN_MS = 10_000
 
 const auditRoute = route(
@@ -65,7 +65,7 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/api/v1/audit/verifica', verificationRoute, async () => ({ ...(await app.audit.verify()), status: 200 }))
 }
 
-/** The server's recurring jobs, and starting them by hand. */
+/** Lists the server's recurring jobs, and starts one by hand. */
 const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { jobs } = app
   app.addSchema(Job)
@@ -88,7 +88,7 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-/** The pages under `/ad/`, the audit log and the jobs, for administrators. Only this area reads from all others. */
+/** The pages under `/ad/`, the audit log and the jobs, for administrators. No other area reads from all areas. */
 const administration: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   await app.register(auditRoutes)
   await app.register(jobsRoutes)

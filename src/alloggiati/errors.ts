@@ -6,7 +6,7 @@ import { NEW_WSKEY } from './service/police-faults.ts'
 
 /**
  * Causes of a failed submission, with their texts for users. The code is also `dettagli.codice_errore`, unless the
- * service sent its own.
+ * service sent a code of its own.
  */
 const CAUSES = {
   VALIDAZIONE: 'Le schedine contengono errori, e nessuna è stata accettata: correggere i campi di errors',
@@ -32,7 +32,7 @@ const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
-/** Causes that sent nothing and may be transient: the request may be retried with the same Idempotency-Key. */
+/** Nothing was sent, and the cause may be transient: the client may retry with the same Idempotency-Key. */
 const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',
@@ -50,11 +50,11 @@ interface Details {
   ricevuta?: string
   errors?: Segnalazione[]
   schedine?: EsitoSchedina[]
-  /** Text after the cause: which guest, counted from 1, and why. */
+  /** Text after the cause. It names the guest by number, counted from 1, and gives the reason. */
   reason?: string
 }
 
-/** The contract's failure of `invio`: 422 with `success: false` and `dettagli`; 202 for `respond-async`. */
+/** The failure of `invio` in the contract: 422 with `success: false` and `dettagli`; 202 for `respond-async`. */
 export class InvioFallito extends ShapedError {
   constructor (
     cause: Cause,
@@ -71,7 +71,7 @@ export class InvioFallito extends ShapedError {
   }
 }
 
-/** The contract's failure of `check`: 503 with `connected: false`. */
+/** The failure of `check` in the contract: 503 with `connected: false`. */
 export class ConnessioneFallita extends ShapedError {
   constructor (cause: string, reason: string) {
     super(cause, 503, reason, { connected: false })

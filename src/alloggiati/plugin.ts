@@ -106,14 +106,14 @@ const alloggiati: FastifyPluginAsyncTypebox<AlloggiatiOptions> = async (app, opt
 async function startLedger (
   app: FastifyInstance, ledger: LedgerContext, parts: Pick<ServiceParts, 'archive' | 'tables'>
 ): Promise<void> {
-  // An existing suspension is only logged. `checkSuspension` raises the alarm of a new one.
+  // `checkSuspension` raises the alarm of a new suspension. An existing one is only logged.
   if (await currentSuspension(app.db)) app.log.error('sending is suspended: see GET /api/v1/invii/sospensione')
   await checkSuspension(ledger)
   await ledger.timeline.recordServer(app.db)
   addServiceJobs(app, { ledger, ...parts })
-  // Shutdown waits for dispatched submissions; others leave the send queue.
+  // Shutdown waits for dispatched submissions. Others leave the send queue.
   app.addHook('preClose', () => ledger.sendQueue.empty())
-  // After a reconnect the database may be another one.
+  // After a reconnect the server may be connected to another database.
   const { ready } = app.notifications.subscribe({}, () => {
     checkSuspension(ledger).catch((err: unknown) => app.log.warn({ err }, 'the chain head could not be compared'))
   })

@@ -4,13 +4,13 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 
 /**
  * Runs first in the transaction that makes a submission ready, whether new or resent by decision. If it throws, the
- * caller gets the error, and nothing is sent. It does not run for submissions under way.
+ * caller gets the error, and nothing is sent. It does not run for submissions in progress.
  */
 export type BeforeReady = (tx: Transaction) => Promise<void>
 
 interface SubmissionHooks { beforeReady: BeforeReady }
 
-/** Remarks of the police rules on the saved guests of a booking, each with the guest's index. */
+/** Errors and warnings of the police rules for the saved guests of a booking, each with the guest's index. */
 interface BookingRemarks { errors: Segnalazione[], warnings: Segnalazione[] }
 
 type RemarksSource = (db: Executor, booking: number) => Promise<BookingRemarks>
@@ -24,7 +24,7 @@ declare module 'fastify' {
      * @throws PrenotazioneNonTrovata
      */
     bookingRemarks: RemarksSource
-    /** Registers a function for a step of every submission, so that the police area need not import it. */
+    /** Registers a function for a step of every submission, so the police area does not import the function's area. */
     addSubmissionHook<Name extends keyof SubmissionHooks> (name: Name, hook: SubmissionHooks[Name]): void
     /** The registered hooks in order; only for the police area. */
     submissionHooks: { readonly [Name in keyof SubmissionHooks]: readonly SubmissionHooks[Name][] }

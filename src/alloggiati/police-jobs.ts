@@ -73,8 +73,8 @@ interface WatchParts {
 }
 
 /**
- * Adds the jobs that guard the ledger, with or without credentials. Most run in every process, because each process
- * handles only its own mode. They are idempotent.
+ * Adds the jobs that watch the ledger, which also run without credentials. Most run in every process, because each
+ * process handles only its own mode. They are idempotent.
  */
 export function addWatchJobs (app: FastifyInstance, { watch, service, ledger, archive }: WatchParts): void {
   // Without credentials nothing is sent, but submissions of dead processes are still recovered.

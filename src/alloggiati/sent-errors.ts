@@ -6,14 +6,14 @@ import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 import type { Day } from '#src/lib/time.ts'
 
-/* Errors that block a Send: guests were sent before, may have been, or are being sent. */
+/* Errors that block a Send: guests were or may have been sent before, or are being sent. */
 
 const ONLY_QUESTURA = 'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura'
 const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con confermo_diverso e motivo`
 
 const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
 
-/** Advice on an unknown outcome that a person gave up. */
+/** Advice on a submission that a person cancelled without knowing its outcome. */
 const GIVEN_UP = 'L’invio fu annullato senza saperne l’esito: guardare nel portale Alloggiati Web, e comunicare da ' +
   'lì chi manca (POST /api/alloggiati/file ne fa il file). '
 
@@ -30,13 +30,13 @@ interface Standing { confirmable?: boolean, othersLeft?: boolean, movedFrom?: Da
 
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
 
-/** Guests who were or may have been sent before, or are listed twice. Indices refer to the request's list. */
+/** Guests who were or may have been sent before, or who are listed twice. Indices refer to the list of the request. */
 export class SchedineGiaInviate extends ShapedError {
   readonly duplicati: readonly Duplicato[]
   readonly confirmable: boolean
   readonly movedFrom: Day | undefined
   /**
-   * @param confirmable whether a confirmation lifts the conflict: none is certainly the same guest
+   * @param confirmable whether a confirmation lifts the conflict, because each may be another guest
    * @param othersLeft whether other guests of the booking can be sent
    * @param movedFrom the arrival with which all were sent, before the booking was moved
    */
@@ -66,7 +66,7 @@ export class SchedineGiaInviate extends ShapedError {
 }
 
 interface UnderWay {
-  /** When the waiting submission is retried. */
+  /** The time at which the waiting submission is retried. */
   waitsUntil?: Date | undefined
   duplicati?: readonly Duplicato[]
   /** The booking whose places other guests of the submission fill. */
@@ -79,7 +79,7 @@ export function describeWaiting (until: Date): string {
     'amministratore lo può annullare (POST /api/v1/invii/:id/decisione)'
 }
 
-/** A submission under way, whose result will be known soon. */
+/** A submission in progress, whose result will be known soon. */
 export class SchedineInCorso extends ShapedError {
   readonly duplicati: readonly Duplicato[]
   readonly prenotazione_id: number | undefined
@@ -95,16 +95,16 @@ export class SchedineInCorso extends ShapedError {
   }
 }
 
-/** A booking that would have more guests with the police than its size, or sent guests who are not saved any more. */
+/** A booking for which more guests would be sent than it has, or whose sent guests are not saved any more. */
 export interface Excess {
   prenotazione_id: number
   numero_ospiti: number
   gia_inviati: readonly (GiaInviato & { esito: RowOutcome })[]
-  /** The number is right, but the sent guests are not saved any more: they may have been corrected. */
+  /** The number of guests is right, but sent guests are not saved any more. They may have been corrected. */
   changed: boolean
 }
 
-/** More guests than the booking's size would be sent, or guests were changed since they were sent. */
+/** More guests would be sent than the booking has, or guests were changed after they were sent. */
 export class OspitiOltreLaPrenotazione extends ShapedError {
   readonly prenotazione_id: number
   constructor ({ changed, gia_inviati, ...booking }: Excess) {
@@ -140,7 +140,7 @@ const SENT_WORDS: readonly [one: string, many: string, isIncluded: (esito: RowOu
   ['ospite di esito sconosciuto', 'ospiti di esito sconosciuto', isUnresolved]
 ]
 
-/** Bookings changed, or were deleted, after their guests were read. Outdated data is not sent. */
+/** Bookings changed, or were deleted, after their guests were read. Their outdated data must not be sent. */
 export class PrenotazioneCambiata extends ShapedError {
   readonly prenotazioni: readonly number[]
   constructor (prenotazioni: readonly number[]) {
@@ -152,7 +152,7 @@ export class PrenotazioneCambiata extends ShapedError {
 
 const NOT_CONFIRMED = { annullata: 'è annullata', non_presentato: 'ha lo stato «non presentato»' } as const
 
-/** The booking does not take place, so its guests are not sent. */
+/** The booking is not confirmed, so its guests are not sent. */
 export class PrenotazioneNonConfermata extends ShapedError {
   readonly prenotazione_id: number
   constructor (prenotazione_id: number, stato: Exclude<BookingState, 'confermata'>) {
@@ -169,7 +169,7 @@ export function requireConfirmed ({ id, stato }: { id: number, stato: BookingSta
   if (stato !== 'confermata') throw new PrenotazioneNonConfermata(id, stato)
 }
 
-/** All saved guests of the booking are or may be with the police. */
+/** The police has, or may have, all saved guests of the booking. */
 export class NullaDaInviare extends ShapedError {
   /** @param unsaved the number of guests of the booking who are not saved yet */
   constructor (ricevute: readonly string[], unsaved: number) {
@@ -181,7 +181,7 @@ export class NullaDaInviare extends ShapedError {
   }
 }
 
-/** References with their noun: `la ricevuta AW-1`, `le ricevute AW-1, AW-2`. */
+/** References with their Italian noun: `la ricevuta AW-1`, `le ricevute AW-1, AW-2`. */
 export function namedReceipts (references: readonly string[]): string {
   return `${references.length === 1 ? 'la ricevuta' : 'le ricevute'} ${references.join(', ')}`
 }

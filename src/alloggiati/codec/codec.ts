@@ -8,7 +8,7 @@ import { patternOf } from './pattern.ts'
 
 export type { RecordSchedina } from './layout.ts'
 
-/** A fault of one field, in Italian; `line` is the whole line. Values are personal data and never quoted. */
+/** An error in one field, in Italian; `line` means the whole line. Values are personal data, so never quoted. */
 export interface FieldFault { field: FieldName | 'line', message: string }
 
 type Decoded = { record: RecordSchedina } | { faults: FieldFault[] }
@@ -45,8 +45,8 @@ export function encode (record: RecordSchedina): string {
 }
 
 /**
- * Decodes a line of 168 or 174 characters, or returns all its faults. Never throws. Each field is checked alone; rules
- * that depend on guest type or birth state are elsewhere. Numbers may be padded as `05`, ` 5` or `5 `.
+ * Decodes a line of 168 or 174 characters, or returns all its errors. Never throws. Each field is checked alone. The
+ * rules check combinations of fields, such as guest type and birth state. Numbers may be padded as `05`, ` 5` or `5 `.
  */
 export function decode (line: string): Decoded {
   if (typeof line !== 'string' || (line.length !== LENGTH && line.length !== LENGTH_FILE_UNICO)) {
@@ -67,7 +67,7 @@ const FILE_UNICO = formOf(LAYOUT_FILE_UNICO)
 const at = Object.fromEntries(FILE_UNICO.columns.map((column) => [column.name, column])) as
   { [Of in LayoutField as Of['name']]: Column & Of }
 
-/** The columns of a line format, and one pattern for all: it is much faster than one per column. */
+/** The columns of a line format, and one pattern for the whole line. One pattern is much faster than one per column. */
 function formOf (fields: readonly LayoutField[]) {
   const columns = fields.map((field): Column => (
     { ...field, from: field.start - 1, end: field.start - 1 + field.length, pattern: matching([field]) }))
@@ -78,7 +78,7 @@ function matching (fields: readonly Field[]): RegExp {
   return new RegExp(`^${fields.map(patternOf).join('')}$`)
 }
 
-/** Own property only: an inherited `id_appartamento` must not make the line longer. */
+/** Checks own properties only: an inherited `id_appartamento` must not make the line longer. */
 function isFileUnico (record: RecordSchedina): boolean {
   return Object.hasOwn(record, 'id_appartamento') && record.id_appartamento !== undefined
 }
@@ -108,7 +108,7 @@ function isInteger ({ min, max }: IntegerKind, value: unknown): value is number 
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
 }
 
-// A literal instead of a loop: V8 builds it ten times as fast, and the compiler checks that no field is missing.
+// Not a loop: V8 builds a literal ten times as fast, and the compiler checks that no field is missing.
 function read (line: string): RecordSchedina {
   const record: RecordSchedina = {
     tipo_alloggiato: code(at.tipo_alloggiato, line),

@@ -7,7 +7,7 @@ export interface Folded {
   refused: string
 }
 
-// ICAO Doc 9303 part 3, section 6 A: transliterations in the machine-readable zone of letters that do not decompose.
+// ICAO Doc 9303 part 3, section 6 A: spellings for letters that do not decompose, in the machine-readable zone.
 const LETTERS: Readonly<Record<string, string>> = {
   Æ: 'AE', Œ: 'OE', Ø: 'OE', Đ: 'D', Ð: 'D', Ħ: 'H', Ł: 'L', Ŋ: 'N', ĸ: 'K', Ŧ: 'T', Þ: 'TH', Ĳ: 'IJ', ẞ: 'SS', Ŀ: 'L'
 }
@@ -55,7 +55,7 @@ function foldCharacter (char: string): string | undefined {
   if (BLANK.test(char)) return ' '
   if (APOSTROPHES.test(char)) return '\''
   if (DROPPED.test(char)) return ''
-  // Upper case first: ß becomes SS, ı becomes I, and one table entry covers both cases.
+  // Convert to upper case first: ß becomes SS, ı becomes I, and one table entry covers both cases.
   const base = char.toUpperCase().normalize('NFD').replace(MARKS, '')
   return LETTERS[base] ?? (PLAIN.test(base) ? base : undefined)
 }

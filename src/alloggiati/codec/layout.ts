@@ -1,14 +1,14 @@
 import { APARTMENT_IDS } from '#schemas/apartment.ts'
 
 /**
- * The police record: one guest, one line of fixed width. Codec, tests and benchmark derive everything from this table.
+ * The police record: one guest, one line of fixed width. Codec, tests and benchmark derive the columns from this table.
  * Source: "Manuale Web Service Alloggiati" and "Guida al servizio", record layout ("tracciato record"); both agree.
  */
 
 const DIGITS = '0123456789'
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 
-/** Text of `chars`: with `exact` it fills its field, otherwise it is left-aligned and trimmed. */
+/** Text of the characters `chars`. With `exact` it fills its field, otherwise it is padded with blanks. */
 export interface TextKind { type: 'text', chars: string, exact: boolean, rule: string }
 /** An integer from `min` to `max`, zero-padded. */
 export interface IntegerKind { type: 'integer', min: number, max: number, rule: string }
@@ -16,7 +16,7 @@ export interface IntegerKind { type: 'integer', min: number, max: number, rule: 
 interface DayKind { type: 'day', rule: string }
 /** M or F in the record, the given character on the line. */
 export interface SexKind { type: 'sex', M: string, F: string, rule: string }
-/** The content type of a field; `rule` describes it to the host, after "Il campo". */
+/** The content type of a field; `rule` completes the sentence "Il campo …" in the host's error message. */
 type Kind = TextKind | IntegerKind | DayKind | SexKind
 
 export interface Field {
@@ -25,13 +25,13 @@ export interface Field {
   start: number
   length: number
   kind: Kind
-  /** Whether every guest type requires it. The rules decide for the other fields. */
+  /** Whether every guest type requires the field. The rules decide for the other fields. */
   required: boolean
-  /** Number and text of the field in the manuals. */
+  /** The number and title of the field in the manuals. */
   source: string
 }
 
-/** Maximum nights of one schedina; a longer stay needs another one afterwards (guide p. 7). */
+/** Maximum nights of one schedina. A longer stay needs another schedina after these nights (guide p. 7). */
 export const MAX_DECLARED_NIGHTS = 30
 
 /** Lets TypeScript infer the literal types of a kind. */
@@ -44,7 +44,7 @@ const code = kind({
 })
 const day = kind({ type: 'day', rule: 'deve essere una data che esiste' })
 const nights = kind({ type: 'integer', min: 1, max: MAX_DECLARED_NIGHTS, rule: wholeNumber(1, MAX_DECLARED_NIGHTS) })
-// The manuals specify no character set. The service is known to refuse digits, hyphens, dots and accents in names.
+// The manuals specify no character set. The real service refuses digits, hyphens, dots and accents in names.
 const name = kind({
   type: 'text', chars: `${LETTERS} '`, exact: false, rule: 'ammette solo lettere A-Z, apostrofi e spazi interni'
 })
@@ -56,7 +56,7 @@ const documentCode = kind({
 const documentNumber = kind({
   type: 'text', chars: `${LETTERS}${DIGITS}-./`, exact: false, rule: 'ammette solo lettere A-Z, cifre e i segni - . /'
 })
-// The padding is unspecified; the manual's samples show zeros.
+// The manual does not define the padding, but its samples show zeros.
 const apartment = kind({
   type: 'integer',
   min: APARTMENT_IDS.minimum,

@@ -11,25 +11,25 @@ export function patternOf ({ kind, length, required }: Field): string {
 }
 
 /*
- * Repeated characters are written out: V8 runs `[A][A][A]` several times as fast as `[A]{3}`. A run of blanks comes
- * before its alternative, because V8 compares four of its characters at a time.
+ * Repeated characters are written out, because V8 runs `[A][A][A]` several times as fast as `[A]{3}`. A run of blanks
+ * is the first alternative, because V8 compares four of its characters at a time.
  */
 
 const blanks = (width: number) => ' '.repeat(width)
 
-/** Interval at which a name may end: few alternatives, short runs. */
+/** A name may end after every 12 columns, and blanks fill the rest. This keeps both alternatives and runs short. */
 const STEP = 12
 
 function textPattern ({ chars, exact }: TextKind, width: number, required: boolean): string {
   const char = oneOf(chars)
   if (exact) return required ? char.repeat(width) : `(?:${char.repeat(width)}|${blanks(width)})`
-  // Text with blanks may continue after one; other text ends at its first blank.
+  // Text with blanks may continue after a blank. Other text ends at its first blank.
   const step = chars.includes(' ') ? STEP : 1
   const text = oneOf(chars.replace(' ', '')) + leftAligned(char, width - 1, step)
   return required ? text : `(?:${blanks(width)}|${text})`
 }
 
-/** `width` columns of text that may end after every `step` of them. */
+/** `width` columns of text. The text may end after every `step` columns. */
 function leftAligned (char: string, width: number, step: number): string {
   if (width <= step) return `(?:${blanks(width)}|${char.repeat(width)})`
   return `(?:${blanks(width)}|${char.repeat(step)}${leftAligned(char, width - step, step)})`
@@ -39,7 +39,7 @@ function oneOf (chars: string): string {
   return `[${chars.replace(/[-\]\\^]/g, '\\$&')}]`
 }
 
-/** The padding is unspecified, and all forms occur: leading zeros or blanks, trailing blanks. */
+/** The manual does not define the padding. Zeros before the number, and blanks before or after it, all occur. */
 function integerPattern ({ min, max }: IntegerKind, width: number): string {
   const padded = (number: string, digits: number) => [blanks(width - digits) + number, number + blanks(width - digits)]
   const isAny = min === 0 && max === 10 ** width - 1
@@ -55,7 +55,7 @@ function numbers (first: number, last: number): number[] {
 
 const LEAP_YEAR = '(?:\\d\\d(?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)'
 
-/** The calendar of `isDay` in src/lib/time.ts, as `dd/mm/yyyy`. There is no year 0000. */
+/** The same calendar as `isDay` in src/lib/time.ts, as `dd/mm/yyyy`. There is no year 0000. */
 const DAY = '(?:' + [
   '(?:0[1-9]|1\\d|2[0-8])/(?:0[1-9]|1[0-2])',
   '(?:29|30)/(?:0[13-9]|1[0-2])',

@@ -14,14 +14,14 @@ import { isGuestOf, rowsBeforeArrival, unmatchedRows, withGuests } from './sent-
 import { endOf } from './stay-nights.ts'
 import { unsealLine } from './submission-rows.ts'
 
-/** A guest of a list who was or may have been sent before, or who is listed twice. */
+/** A guest of a list who was or may have been sent before, or a duplicate within the list. */
 export interface Conflict {
   duplicate: Duplicato
   /** Outcome and booking of the earlier row; null for a duplicate within the list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
-  /** The very same person. A confirmation does not lift this, so a repeated confirmation sends no guest twice. */
+  /** Certainly the same person. A confirmation does not lift it, so a repeated confirmation sends no guest twice. */
   certain: boolean
-  /** The other arrival with which the guest was sent for this booking, before the booking was moved. */
+  /** The arrival with which the guest was sent for this booking, before the booking was moved. */
   movedFrom?: Day
 }
 
@@ -55,7 +55,7 @@ export async function findConflicts (
   return [...earlier, ...withinList(prints)]
 }
 
-/** Same exact names, or same names and document. Two different documents mean two guests. */
+/** Same exact names, or same names and document. Two different documents belong to two guests. */
 function isCertain (row: Fingerprints, { identita, documento }: Fingerprints, samePerson: boolean): boolean {
   if (row.documento === null || documento === null) return row.identita.equals(identita)
   return samePerson && row.documento.equals(documento)
@@ -78,8 +78,8 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
 }
 
 /**
- * The live rows that may conflict. Includes confirmed rows, which the unique indexes leave out. The query filters by
- * arrival, because every fingerprint includes it.
+ * The live rows that may conflict, including confirmed rows, which the unique indexes leave out. The query filters by
+ * arrival, because every fingerprint includes the arrival.
  */
 async function readLive (db: Executor, account: string, arrival: Day, prints: readonly Fingerprints[]) {
   const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
@@ -116,9 +116,9 @@ function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: numbe
 
 /**
  * Finds guests who were sent for their booking with another arrival: the booking was moved afterwards. Fingerprints
- * include the arrival, so they are recomputed with the new one. The police has the other day, so a Send needs a
- * confirmation. An earlier period of the same stay is no conflict: the guest stays longer. A row before the guest's own
- * arrival is no such period: the arrival was corrected.
+ * include the arrival, so they are recomputed with the new one. The police has the earlier day, so a Send needs a
+ * confirmation. An earlier period of the same stay is no conflict, because the guest stays longer. A row before the
+ * guest's own arrival is a conflict, because the arrival was corrected.
  * @param saved the saved guests of each booking
  */
 export async function findMoved (
@@ -169,7 +169,7 @@ export function isOtherPeriod (row: Nights, record: Nights, stay: StayDays | und
   return isInside(row) && isInside(record) && (endOf(row) <= record.data_arrivo || endOf(record) <= row.data_arrivo)
 }
 
-/** The guests to send for a booking, and its size. */
+/** The guests to send for a booking, and the booking's number of guests. */
 export interface Addition {
   prenotazione_id: number
   stay: StayDays

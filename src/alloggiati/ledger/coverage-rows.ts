@@ -13,7 +13,7 @@ import type { WatchContext } from './ledger-context.ts'
 import { provesDay } from '../receipts/receipt-days.ts'
 import { scopeOf } from './read-ledger.ts'
 
-/* Reads the live rows that guests of bookings are compared with. */
+/* Reads the live rows with which guests of bookings are compared. */
 
 /** Context of a comparison, as of `today`. */
 export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, today: Day }
@@ -23,9 +23,9 @@ export interface Prints { identita: string, persona: string | null, documento: s
 
 /** A row that may match a guest of a booking. */
 export interface Candidate extends Prints {
-  /** The row was sent for this booking. Other rows count only for a saved guest. */
+  /** The row was sent for this booking. A row of no booking counts only for a saved guest. */
   isOwn: boolean
-  /** The row counts even for an unsaved guest: its booking has not changed since, or it is being corrected. */
+  /** The row also counts for an unsaved guest: its booking is unchanged since, or a correction was requested. */
   isTrusted: boolean
 }
 
@@ -41,7 +41,7 @@ export interface SentRow extends Candidate {
   esito: RowOutcome
   /** Its submission may still be acquired. */
   isUnfinished: boolean
-  /** A stored receipt proves the acquired rows of its submission. */
+  /** Every acquired row of its submission is proven by a stored receipt. */
   isReceipted: boolean
   stato: State
   /** The first day on which the service may have counted it, preferably without a stored receipt. Null if not sent. */
@@ -59,15 +59,15 @@ export async function readOwnRows (comparison: Comparison, ids: readonly number[
 }
 
 /**
- * Finds rows with one of these fingerprints that have no booking, or one that is deleted or not confirmed. Leaves out
- * rows confirmed as other guests, because the fingerprint indexes do not hold them.
+ * Finds rows with one of these fingerprints and without a booking, or whose booking is deleted or not confirmed. Leaves
+ * out rows that were confirmed as other guests, because the fingerprint indexes do not contain them.
  */
 export async function readRowsOfNoStay (
   comparison: Comparison, accounts: readonly string[], prints: readonly Prints[]
 ): Promise<SentRow[]> {
   const printed = or(...(['identita', 'persona', 'documento'] as const).flatMap((kind) => {
     const found = prints.flatMap((each) => each[kind] ?? [])
-    // A single parameter: large groups have more fingerprints than the 65,535 parameters of a statement.
+    // One array parameter: large groups have more fingerprints than the 65,535 parameters of a statement.
     const hashes = `{${found.map((hash) => `"\\\\x${hash}"`).join()}}`
     return found.length === 0 ? [] : sql`s.${sql.raw(`impronta_${kind}`)} = any(${hashes}::bytea[])`
   }))
@@ -100,7 +100,7 @@ export async function readAccounts (
 }
 
 interface Reading {
-  /** The source of the rows `s`. */
+  /** The SQL that selects the rows `s`. */
   rows: SQL
   isOwn: boolean
   /** The row was sent after the last change of its booking and guests. */
@@ -139,11 +139,12 @@ function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: 
 }
 
 /**
- * CTEs that end in `coperte`: the ids of those stays of `pagina` (`id`, `check_in`, `numero_notti`, `numero_ospiti`,
- * `schedine_cambiate_il`) whose nights until today are surely covered. Enough guests were sent since the last change,
- * and their submissions are receipted. Nearly all past bookings qualify, and only the others need `coverageCounter`.
+ * CTEs, the last of which is `coperte`: the ids of stays whose nights until today are certainly covered. It reads the
+ * stays from `pagina` (`id`, `check_in`, `numero_notti`, `numero_ospiti`, `schedine_cambiate_il`). A stay is covered if
+ * enough guests were sent after its last change, and receipts prove their submissions. Nearly all past bookings
+ * qualify, so only the others need `coverageCounter`.
  *
- * All submissions of the page's period are read at once, which costs a fraction of a look-up per booking.
+ * One query reads all submissions of the page's period, which costs a fraction of a query per booking.
  */
 export function surelyCovered ({ mode, today }: Pick<Comparison, 'mode' | 'today'>): SQL {
   return sql`arrivati as materialized (
@@ -171,8 +172,8 @@ export function surelyCovered ({ mode, today }: Pick<Comparison, 'mode' | 'today
 }
 
 /**
- * Finds submissions of these bookings that are being sent, or have an unknown outcome. Includes ended submissions with
- * a row of unknown outcome.
+ * Finds submissions of these bookings that are being sent, or have an unknown outcome. An ended submission counts as
+ * well if one of its rows has an unknown outcome.
  */
 export async function openSubmissions (db: Executor, ids: readonly number[]) {
   if (ids.length === 0) return []
@@ -184,7 +185,7 @@ export async function openSubmissions (db: Executor, ids: readonly number[]) {
   return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !isUnderWay(stato) }))
 }
 
-/** When the receipts that cover these submissions arrived. A call around midnight waits for both days' receipts. */
+/** When the receipts that cover these submissions arrived. A call around midnight needs both days' receipts. */
 export async function receiptTimes (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, Date>> {
   if (ids.length === 0) return new Map()
   const found = await db.execute<{ id: number, ms: number }>(sql`

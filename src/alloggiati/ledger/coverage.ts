@@ -20,15 +20,15 @@ import {
  * booking, and with rows that have no booking or whose booking was deleted.
  */
 
-/** Stays compared at a time, to bound memory. */
+/** Number of stays that are compared at once, to limit memory. */
 const CHUNK = 500
 
-/** The saved guests of a stay, and the rows that may be theirs; `own` holds all rows sent for the stay. */
+/** The saved guests of a stay, and the rows that may belong to them. `own` contains all rows sent for the stay. */
 interface Compared extends ComparedStay { saved: readonly SavedGuest[], own: readonly SentRow[] }
 
 /**
- * Compares stays in chunks. A row without a booking counts for one stay only, the first that the returned function
- * sees. So a booking that was deleted and entered again finds its guests.
+ * Compares stays in chunks. A row without a booking counts for one stay only: the first one that the returned function
+ * compares. So a booking that was deleted and entered again is matched with the rows of its guests.
  */
 export function coverageCounter (comparison: Comparison) {
   const adopted = new Set<string>()
@@ -53,7 +53,7 @@ export async function compareStay (comparison: Comparison, stay: Stay): Promise<
   return compared!
 }
 
-/** @param adopted rows without a stay that another stay has adopted; adds those adopted here */
+/** @param adopted rows without a stay that already count for another stay. The rows found here are added */
 async function compare (
   comparison: Comparison, stays: readonly Stay[], adopted = new Set<string>()
 ): Promise<Compared[]> {
@@ -87,7 +87,7 @@ async function compare (
       rows.push(...added)
       const places = { numero_ospiti: stay.numero_ospiti, guests }
       for (const { id } of fillPlaces(places, rows).adopted) adopted.add(id)
-      // A guest sent without the booking may have been sent again when that row ended.
+      // A guest sent without the booking may have been sent again when the nights of that row ended.
       const ends = added.map(endOf).filter((day) => day < departureOf(stay) && !known[at]!.has(day))
       for (const day of ends) known[at]!.add(day)
       return new Set(ends)
@@ -98,7 +98,7 @@ async function compare (
 
 type Found = { stay: Stay, saved: readonly SavedGuest[], guests: PrintsAt[][] }
 
-/** Adds the fingerprints of the guests at these arrivals, and reads the rows without a stay that match one. */
+/** Adds the fingerprints of the guests for these arrivals, and reads the rows without a stay that match one. */
 async function readOthers (
   comparison: Comparison, found: readonly Found[], arrivals: readonly ReadonlySet<Day>[]
 ): Promise<SentRow[]> {
@@ -115,7 +115,7 @@ async function readOthers (
 
 /**
  * The row, if its arrival lies in the stay. An arrival outside it means that the stay was moved. Such a row counts from
- * the arrival of the stay, once the questura is asked to correct it.
+ * the arrival of the stay after a host has asked the questura to correct it.
  */
 function inStay ({ check_in, numero_notti }: Stay, row: SentRow): SentRow[] {
   const end = addDays(check_in, Math.max(numero_notti, MAX_DECLARED_NIGHTS))
@@ -138,14 +138,14 @@ function printValues ({ identita, persona, documento }: Prints): string[] {
 }
 
 /**
- * Whether the police has, or may have, the row's guest. False for an unknown outcome that an administrator cancelled,
- * because no receipt will settle it.
+ * Whether the police has, or may have, the guest of the row. False for an unknown outcome that an administrator
+ * cancelled, because no receipt will settle it.
  */
 export function isLive (row: SentRow): boolean {
   return row.isUnfinished || isFiled(row) || (isUnresolved(row.esito) && row.stato !== 'annullato')
 }
 
-/** Whether the row's guest was acquired, or filed elsewhere. */
+/** Whether the guest was acquired, or filed through another channel. */
 function isFiled ({ esito }: SentRow): boolean {
   return esito === 'acquisita' || esito === 'depositata'
 }
@@ -153,14 +153,14 @@ function isFiled ({ esito }: SentRow): boolean {
 /** A booking with guests whom the police does not have yet. */
 interface UnfiledBooking {
   bookingId: number
-  /** The arrival day in the records: that of the guests, or the first night that is not declared. */
+  /** The arrival day in the records to send: the guests' arrival, or the first undeclared night. */
   arrival: Day
   deadline: Date
-  /** Guests neither acquired nor filed elsewhere. */
+  /** Number of guests who are neither acquired nor filed through another channel. */
   missing: number
-  /** Missing guests who are in no unfinished submission. */
+  /** Number of missing guests who are in no unfinished submission. */
   unsent: number
-  /** The guests were declared before, and stay longer. */
+  /** The guests were declared before, and now stay longer. */
   isProlonged: boolean
 }
 
@@ -239,22 +239,22 @@ function prolonged (
   return { unfiled, renamed }
 }
 
-/** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. The other values are those of document images. */
+/** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. Document images use the other values too. */
 type GuestStatus =
   | { stato: 'ricevuto', dal: Date }
   | { stato: 'in_attesa_di_ricevuta' | 'senza_ricevuta' | 'altro_arrivo' | 'mai_inviata' }
 
 export interface BookingCoverage {
-  /** A guest of the booking may still be acquired, or the outcome is unknown. */
+  /** A guest of the booking may still be acquired, or the outcome is unknown. Null if neither. */
   open: 'invio_aperto' | 'esito_sconosciuto' | null
-  /** @param place of the guest, 0-based */
+  /** @param place 0-based place of the guest in the booking */
   guest (place: number): GuestStatus
 }
 
 /**
- * Returns since when each guest is covered by a receipt. A guest is covered by a row of their own, or when the
- * covered guests are as many as the booking has. For stays of more than 30 nights the first 30 count. Bookings that do
- * not exist are omitted.
+ * Returns since when each guest is covered by a receipt. A row of their own covers a guest. When as many guests are
+ * covered as the booking has, all are. For stays of more than 30 nights the first 30 count. Bookings that do not exist
+ * are omitted.
  */
 export async function coverageOf (
   comparison: Comparison, ids: readonly number[]
@@ -270,7 +270,7 @@ export async function coverageOf (
     const rows = firstRows(compared[at]!)
     const statusOf = coverageStatus(compared[at]!, rows, times)
     const moved = own.filter((row) => isFiled(row) && row.data_arrivo !== check_in)
-    /** Whether the guest was sent for this booking with another arrival: the booking was moved since. */
+    /** Whether the guest was sent for this booking with another arrival, because the booking was moved. */
     const isMoved = (place: number) => saved[place] !== undefined && moved.some((row) => {
       const prints = printValues(printsOf(comparison, row.utente, row.data_arrivo, saved[place]!))
       return printValues(row).some((print) => prints.includes(print))
@@ -290,7 +290,7 @@ function openness (areUnknown: readonly boolean[], rows: readonly SentRow[]): Bo
   return areUnknown.every(Boolean) ? 'esito_sconosciuto' : 'invio_aperto'
 }
 
-/** The rows of the arrival, not those of a later period of the same guests. */
+/** The rows of the first arrival, without those of a later period of the same guests. */
 function firstRows ({ stay: { check_in }, days, rows }: Compared): readonly SentRow[] {
   const until = addDays(check_in, MAX_DECLARED_NIGHTS)
   return rows.filter((row) => row.data_arrivo < until || days.some(({ arrival }) => arrival === row.data_arrivo))

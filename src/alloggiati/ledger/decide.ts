@@ -47,8 +47,8 @@ export function decisionErrors ({ decisione, protocollo }: Readonly<Record<strin
 }
 
 /**
- * Records a person's decision on a submission that no rule can settle, or that waits, and moves it in one transaction.
- * When two persons decide at once, the second one's version is stale and is refused.
+ * Records a person's decision on a submission, and moves the submission in the same transaction. It is one that waits,
+ * or that no rule can settle. When two persons decide at once, the second one's version is stale and is refused.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
  * RegistroNonDisponibile, and errors of `beforeReady` hooks
  */
@@ -62,7 +62,7 @@ export async function decide (
   const { actor: chi } = author
   await db.transaction(async (tx) => {
     if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
-    // Bookings are locked before the chain, as by every Send.
+    // Bookings are locked before the chain, in the same order as every Send locks them.
     const isCancelled = decisione === 'reinvia' && await hasCancelledBooking(tx, id)
     await lockChain(tx)
     const [submission] = await tx.select().from(invii).where(and(scope, eq(invii.id, id))).for('update')
@@ -130,7 +130,7 @@ async function hasCancelledBooking (tx: Transaction, id: number): Promise<boolea
   return [...kept.values()].some(({ stato }) => stato !== 'confermata')
 }
 
-/** Checks the typed phrase. It names this submission by its number of guests and its arrival. */
+/** Checks the phrase that the person typed. It names this submission by its number of guests and its arrival. */
 async function checkPhrase (tx: Transaction, id: number, data_arrivo: string, typed: string): Promise<void> {
   const guests = await tx.$count(schedine, eq(schedine.invio_id, id))
   const expected = `${countWithNoun(guests, 'ospite', 'ospiti')} ${data_arrivo}`
@@ -147,10 +147,10 @@ interface History extends Pick<HistoryFacts, 'attempts' | 'decidedAcquired' | 'p
 async function readFacts (tx: Transaction, id: number) {
   const attempts = await readAttempts(tx, id)
   const acquired = attempts.flatMap(({ osservazioni }) => osservazioni).filter(({ esito }) => esito === 'K')
-  // `decidedAcquired`: only a person says so. `proven`: a reply or a receipt does.
+  // `decidedAcquired`: only a decision says that the guests were acquired. `proven`: a reply or a receipt proves it.
   const decidedAcquired = acquired.some(({ fonte }) => fonte === 'decisione')
   const proven = acquired.some(({ fonte }) => fonte !== 'decisione')
-  // A submission acquired by decision alone can be decided again.
+  // A person can decide again on a submission that only a decision made acquired.
   const concerned: RowOutcome[] = [...UNRESOLVED_ROW_OUTCOMES]
   if (decidedAcquired && !proven) concerned.push('acquisita')
   const concernedRows = await tx.$count(schedine, and(eq(schedine.invio_id, id), inArray(schedine.esito, concerned)))
@@ -158,7 +158,7 @@ async function readFacts (tx: Transaction, id: number) {
   return { attempts, deliveryEnds, decidedAcquired, proven, concerned, concernedRows }
 }
 
-/** Until when the service may still process an attempt that may have reached it. Null if there is none. */
+/** The instant until which the service may still process an attempt that may have reached it. Null if there is none. */
 async function readDeliveryEnd (
   tx: Transaction, id: number, attempts: InvioDetail['tentativi']
 ): Promise<Date | null> {
@@ -179,7 +179,7 @@ async function applyToRows (
   if (decisione === 'acquisito' && !proven && !decidedAcquired) {
     await observeAcquired(tx, id, attempts.findLast(({ esito }) => esito !== 'N')!.numero)
   }
-  // Cancelling frees only guests that certainly were not acquired. Only these can be sent again.
+  // Cancelling frees only guests who were certainly not acquired, because only these can be sent again.
   const cancelled = attempts.every(({ esito }) => esito === 'N') ? 'annullata' : 'sconosciuta'
   const outcome = { reinvia: 'in_corso', acquisito: 'acquisita', depositato: 'depositata', annulla: cancelled } as const
   for (const esito of concerned) await moveRows(tx, id, outcome[decisione], esito)
@@ -196,8 +196,8 @@ async function observeAcquired (tx: Transaction, id: number, numero: number): Pr
 }
 
 /**
- * Records that the questura was asked for a correction, because only the questura can correct its data.
- * @throws InvioNonTrovato; CampiNonValidi for a row that the submission does not have
+ * Records that the host asked the questura for a correction, because only the questura can correct its data.
+ * @throws InvioNonTrovato; CampiNonValidi for a row that does not belong to the submission
  */
 export async function recordCorrection (
   tx: Transaction,
@@ -219,11 +219,11 @@ export async function recordCorrection (
 
 interface DecisionFacts extends HistoryFacts {
   data_arrivo: Day
-  /** A booking of the submission is not confirmed: its guests need no schedine. */
+  /** A booking of the submission is not confirmed, so its guests need no schedine. */
   isCancelled: boolean
   now: Date
   today: Day
-  /** The submission belongs to the account that would send it again. */
+  /** The account in use is the one that sent the submission. */
   ownAccount: boolean
 }
 
@@ -250,12 +250,12 @@ function findObstacle (
       'Va comunicato per altra via'
   }
   if (deliveryEnds === null || now >= deliveryEnds) return undefined
-  // If the earlier attempt arrives after a resend, the guests are acquired twice.
+  // If the earlier attempt still reaches the service after a resend, the guests are acquired twice.
   return 'il servizio può ancora ricevere il tentativo precedente. ' +
     `Si può inviare di nuovo dalle ${nextMinuteInRome(deliveryEnds)}`
 }
 
-/** Rounds an instant up to the minute: `HH:MM` in Rome. */
+/** The instant in Rome, rounded up to the minute, as `HH:MM`. */
 function nextMinuteInRome (instant: Date): string {
   const minute = new Date(Math.ceil(instant.getTime() / MINUTE_MS) * MINUTE_MS)
   return minute.toLocaleTimeString('it-IT', { timeZone: 'Europe/Rome', hour: '2-digit', minute: '2-digit' })

@@ -5,7 +5,7 @@ import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
 /** The fields that identify a guest. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'> & {
-  /** The own days of a saved guest, which are no part of the identity. */
+  /** The own arrival and departure of a saved guest, which do not identify the guest. */
   arrivo?: Day | null | undefined
   partenza?: Day | null | undefined
 }

@@ -13,7 +13,7 @@ import type { PoliceService } from '../service/police-service.ts'
 import type { RaiseAlarm } from './alarms/alarm-notifier.ts'
 import type { Timeline } from './timeline.ts'
 
-/** Context for proofs and alarms. It needs no credentials, so past submissions are watched without them. */
+/** Context for receipts and alarms. It has no credentials, so a server without them watches past submissions. */
 export interface WatchContext {
   db: Database
   clock: Clock
@@ -21,11 +21,11 @@ export interface WatchContext {
   /** Whether the error means a full disk, which is logged elsewhere. */
   isReported?: (err: unknown) => boolean
   alarm: RaiseAlarm
-  /** The submissions of this mode: the sandbox's, or the real ones of every account. */
+  /** The mode of the submissions: those to the sandbox, or those to the real service by any account. */
   mode: PoliceService['mode']
   /** Keys for the fingerprints that identify guests. */
   keys: Keys
-  /** Names this process in claims and transitions. */
+  /** The name of this process in claims and transitions. */
   name: string
 }
 
@@ -39,10 +39,10 @@ export interface LedgerContext extends WatchContext {
   beforeReady: readonly BeforeReady[]
 }
 
-/** Slots of each kind. Up to four submissions have a `test` slot, so that no Send waits for a test call. */
+/** Number of slots of each kind. Up to four submissions have a `test` slot, so that no Send waits for a test call. */
 const LIMITS = { test: 4, send: 1 } as const
 type Slot = keyof typeof LIMITS
-/** A test call slower than this loses its rank, so that later submissions can overtake it. */
+/** A test call slower than this loses its rank in the queue, so that later submissions can overtake it. */
 const RANK_KEPT_MS = 5000
 /** Poll interval while shutdown waits until the send queue is empty. */
 const EMPTY_MS = 20
@@ -50,14 +50,14 @@ const EMPTY_MS = 20
 /** Thrown during shutdown: the next process takes over submissions that are not dispatched. */
 export class SendQueueClosed extends Error {}
 
-/** A submission in the send queue. It holds or wants a `test` or the `send` slot; `since` is on the monotonic clock. */
+/** A submission in the send queue, with the slot that it has or waits for. `since` is on the monotonic clock. */
 export interface QueueEntry { readonly id: number, has: Slot | null, wants: Slot | null, since: number }
 
 /** The send queue of this process, first in, first out. A waiting submission writes nothing to the database. */
 export class SendQueue {
   /** Aborted when shutdown begins. */
   readonly shutdownSignal: AbortSignal
-  /** In order of arrival. */
+  /** Entries in the order in which they joined. */
   readonly #entries = new Set<QueueEntry>()
 
   constructor (shutdownSignal = new AbortController().signal) {
@@ -70,14 +70,14 @@ export class SendQueue {
     return entry
   }
 
-  /** Removes the submission from the send queue and releases what it holds. */
+  /** Removes the submission from the send queue and releases its slot. */
   leave (entry: QueueEntry): void {
     this.#entries.delete(entry)
   }
 
   /**
-   * Tries to take a `test` slot (test call), or to exchange it for the `send` slot (Send).
-   * @returns whether the submission holds it; the caller polls until it does
+   * Tries to take a `test` slot, or to exchange it for the `send` slot.
+   * @returns whether the submission now has the slot. The caller polls until it does
    * @throws SendQueueClosed
    */
   take (entry: QueueEntry, slot: Slot): boolean {
@@ -110,14 +110,14 @@ export class SendQueue {
   }
 }
 
-/** Whether the submission is in its test call and keeps its rank. */
+/** Whether the submission is in its test call and still keeps its rank. */
 function isInTestCall ({ has, wants, since }: QueueEntry): boolean {
   return has === 'test' && wants === null && performance.now() - since < RANK_KEPT_MS
 }
 
 /**
- * Stores the head of the ledger's hash chain outside the database. A database without that link is an older, restored
- * one, and may lack submissions that were sent.
+ * Stores the head of the ledger's hash chain outside the database. A database without that link was restored from an
+ * older copy, and may lack submissions that were sent.
  */
 export function ledgerChainHead (dataDir: string): ChainHead {
   return chainHead(join(dataDir, 'ledger-chain.json'), transitions)

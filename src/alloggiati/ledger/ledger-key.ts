@@ -20,8 +20,8 @@ const OTHER = 'il database è stato scritto con un’altra chiave'
 
 /**
  * Refuses to start with a key other than the database's. Encrypted values would be unreadable, and changed fingerprints
- * would let guests be sent again. A key file generated for this start is deleted, so that it is not taken for the lost
- * one. Register this before anything that writes.
+ * would let guests be sent again. If this start generated the key file, the file is deleted, so that nobody mistakes it
+ * for the lost key. Register this plugin before any plugin that writes.
  */
 export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ db }, { config, keys }) {
   // The first server records its key.

@@ -19,7 +19,7 @@ const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legg
 const WITHOUT =
   'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
 const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
-/** Label of submissions that, by all we know, never reached the police. */
+/** Label of submissions that never reached the police, as far as the ledger knows. */
 const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`
 const SENT = 'Dati trasmessi alla Polizia'
 /** Labels of the other records, by state of their submission. */
@@ -33,7 +33,7 @@ const ERASED_LATER = 'si cancellano a un termine dalla fine dell’invio'
 const UNDECIDED = 'servono finché l’invio non è concluso e provato'
 const RECEIPT = `La legge vuole la ricevuta conservata almeno ${RECEIPT_YEARS} anni: solo totali del giorno, senza nomi`
 
-/** The ledger's part of a booking's personal-data report. By law the data outlives the booking. */
+/** The ledger's part of a booking's personal-data report. The law requires it even for deleted bookings. */
 export function ledgerReport ({ keys, eraseAfterDays }: { keys: Keys, eraseAfterDays: number }): PersonalDataReport {
   return {
     describe: (db, booking) => describeHeld(db, booking, eraseAfterDays),
@@ -107,7 +107,7 @@ function readLine (line: string) {
   return 'record' in decoded ? decoded.record : line
 }
 
-/** The days with a stored receipt on which guests of a booking were acquired. */
+/** The days on which guests of a booking were acquired, and for which a receipt is stored. */
 async function receiptDays (db: Executor, booking: number): Promise<{ giorno: Day, fino_a: Day }[]> {
   return await db.execute<{ giorno: Day, fino_a: Day }>(sql`
     select distinct r.giorno::text as giorno,
@@ -122,9 +122,10 @@ async function receiptDays (db: Executor, booking: number): Promise<{ giorno: Da
 }
 
 /**
- * Erases encrypted records of submissions `days` days after their end: by law transmitted data is destroyed once the
- * receipt is there. Fingerprints, outcomes, receipts and history stay. A submission is kept while a person may have to
- * decide on a row, unless it was given up. One acquired in part is also kept while a receipt can contradict it.
+ * Erases encrypted records of submissions `days` days after their end: the law requires to destroy transmitted data
+ * after the receipt has arrived. Fingerprints, outcomes, receipts and history stay. The records are kept while a person
+ * may have to decide on a row, unless the submission was given up. After a partial acquisition they are also kept while
+ * a receipt can contradict it.
  */
 export async function eraseRecords (db: Database, days: number): Promise<{ submissions: number, rows: number }> {
   const hasRecords = exists(db.select({ one: sql`1` }).from(schedine)
@@ -153,7 +154,7 @@ export async function eraseRecords (db: Database, days: number): Promise<{ submi
   })
 }
 
-/** When the records of the submission may be erased; null while that is unknown. */
+/** The instant from which the records of the submission may be erased. Null while it is unknown. */
 function erasableFrom (db: Executor, days: number): SQL<string | null> {
   const unresolved = db.select({ one: sql`1` }).from(schedine)
     .where(and(eq(schedine.invio_id, invii.id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
@@ -165,7 +166,7 @@ function erasableFrom (db: Executor, days: number): SQL<string | null> {
 
 /**
  * Refuses to delete bookings with a guest in a submission that is being sent, or has an unknown outcome.
- * @throws InvioInCorso, which names them
+ * @throws InvioInCorso, which names the bookings
  */
 export async function refuseWhileUnfinished (tx: Transaction, bookingIds: readonly number[]): Promise<void> {
   const unfinished = await tx.selectDistinct({ id: schedine.prenotazione_id }).from(schedine)

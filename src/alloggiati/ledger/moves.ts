@@ -11,7 +11,7 @@ export interface Move {
   a: State
   chi: string
   perche: string
-  /** Moves only while this claim holds: after its lease expires, another worker may own the submission. */
+  /** Moves only while the worker has this claim. After the lease expires, another worker may claim the submission. */
   claim?: string
   set?: PgUpdateSetSource<typeof invii>
 }
@@ -19,10 +19,10 @@ export interface Move {
 /** The reason on the first link of a submission: accepted with or without a person's confirmation. */
 export const ACCEPTED = { plainly: 'accettato', confirmed: 'accettato con una conferma' } as const
 
-/** Longer than the longest call. After it expires, the worker that claimed the submission no longer works on it. */
+/** Lasts longer than the longest call. After the lease expires, its worker no longer works on the submission. */
 export const LEASE = sql`now() + interval '90 seconds'`
 
-/** Delay before the retry of a submission that no caller waits for. No lease is longer. */
+/** Delay before the retry of a submission for which no caller waits. No lease is longer. */
 export const RETRY = sql`now() + interval '5 minutes'`
 
 /**
@@ -30,16 +30,16 @@ export const RETRY = sql`now() + interval '5 minutes'`
  * lock, to prevent deadlocks.
  */
 export async function lockChain (tx: Transaction): Promise<void> {
-  // A parameter would cost a second round trip.
+  // The number is part of the text, because a parameter would cost a second round trip.
   await tx.execute(sql`select pg_advisory_xact_lock(${sql.raw(String(LOCKS.ledgerChain))})`)
 }
 
 /**
- * Locks the chain, and passes actor and reason to the trigger. Forces `synchronous_commit`: a commit that a power cut
- * can undo proves nothing, and the server's default may allow it.
+ * Locks the chain, and passes actor and reason to the trigger. Forces `synchronous_commit`: without it a power cut can
+ * undo a commit, and the default of the PostgreSQL server may be off.
  */
 export async function attribute (tx: Transaction, chi: string, perche: string): Promise<void> {
-  // A subquery, because the query builder prepares no statement without a table.
+  // The calls are in a subquery, because the query builder prepares no statement without a table.
   await tx.select({ calls: sql`count(*)` }).from(sql`(
     select pg_advisory_xact_lock(${sql.raw(String(LOCKS.ledgerChain))}), set_config('synchronous_commit', 'on', true),
       set_config('locanda.chi', ${chi}, true), set_config('locanda.perche', ${perche}, true)) as attribution`)

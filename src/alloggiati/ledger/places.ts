@@ -1,16 +1,16 @@
 import type { Candidate, Prints } from './coverage-rows.ts'
 
-/* Matches rows with the guests of a booking, each row with one place. */
+/* Matches rows with the guests of a booking. Each row fills one place. */
 
 /** Strongest match first: exact names, then sorted letters, then document number. */
 const KINDS = ['identita', 'persona', 'documento'] as const
 
-/** A booking with its saved guests: the fingerprints of each, one per account that may have sent it. */
+/** A booking with its saved guests. Each guest has one set of fingerprints per account that may have sent it. */
 export interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[] }
 
 /**
- * Counts the places of a booking that rows fill, one row per place, and returns the rows adopted from no booking. A
- * saved guest's row fills that guest's place. A row of an unsaved guest fills a place without a saved guest. If it is
+ * Counts the places of a booking that rows fill, one row per place, and returns the matched rows that have no booking.
+ * A saved guest's row fills that guest's place. A row of an unsaved guest fills a place without a saved guest. If it is
  * trusted, it may also fill the place of a saved guest without a row.
  */
 export function fillPlaces<Row extends Candidate> (
@@ -36,7 +36,7 @@ export function isPlaceFilled (places: Places, rows: readonly Candidate[], place
   return matchGuests(places.guests, rows).has(place) || fillPlaces(places, rows).filled >= all
 }
 
-/** Matches each saved guest with at most one row, by place. */
+/** Matches each saved guest with at most one row. The result has one entry per place. */
 function matchGuests<Row extends Candidate> (
   guests: Places['guests'], rows: readonly Row[]
 ): ReadonlyMap<number, Row> {
@@ -58,7 +58,7 @@ function isPrint (row: Prints, guest: readonly Prints[], kind: typeof KINDS[numb
   return row[kind] !== null && guest.some((prints) => prints[kind] === row[kind])
 }
 
-/** The places of the guests whom a row matches most strongly. */
+/** The places of the guests with the strongest match for the row. */
 export function ownersOf (row: Prints, guests: Places['guests']): number[] {
   const owners = KINDS.map((kind) => guests.flatMap((guest, place) => isPrint(row, guest, kind) ? place : []))
   return owners.find(({ length }) => length > 0) ?? []

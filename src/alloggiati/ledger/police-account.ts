@@ -2,7 +2,7 @@ import { eq } from 'drizzle-orm'
 import { account_polizia as accounts } from '#drizzle/tables/alloggiati.ts'
 import type { Executor } from '#src/database/connect.ts'
 
-/** Whether only this ledger files with the account; false until an administrator says so. */
+/** Whether all guests of the account are filed through this ledger. False until an administrator confirms it. */
 export async function readExclusiveChannel (db: Executor, account: string): Promise<boolean> {
   const [found] = await db
     .select({ canale_esclusivo: accounts.canale_esclusivo })

@@ -24,9 +24,9 @@ import { currentSuspension } from './suspension.ts'
 type Mode = 'sandbox' | 'production'
 
 /**
- * Limits a query to the submissions of a mode: the sandbox and the real ledger do not mix. Includes submissions of
- * earlier accounts.
- * @param utente the column of the account, if it is not the submission's own
+ * Limits a query to the submissions of one mode, because the sandbox and the real ledger must not mix. Includes
+ * submissions of earlier accounts.
+ * @param utente the column with the account, if the query does not read it from the submission
  */
 export function scopeOf (mode: Mode, utente: SQL | AnyPgColumn = invii.utente): SQL {
   return (mode === 'sandbox' ? like : notLike)(utente, 'sandbox:%')
@@ -67,7 +67,7 @@ export async function readSubmissionPage (
     .orderBy(desc(invii.id))
     // One extra row shows whether another page follows.
     .limit(limit + 1)
-  // Select the page's ids first, otherwise all columns of all matches are computed before the sort.
+  // Select the page's ids first. Otherwise PostgreSQL computes all columns of all matches before the sort.
   const found = await db.select(columns).from(invii).where(inArray(invii.id, page)).orderBy(desc(invii.id))
   const last = found.length > limit ? found[limit - 1] : undefined
   return { data: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
@@ -85,7 +85,7 @@ export async function countSubmissions (db: Executor, mode: Mode, { stato, ...re
   return stato === undefined ? [...counted.values()].reduce((total, n) => total + n, 0) : counted.get(stato)!
 }
 
-/** Counts of a mode by state, every state included, from the counts that the database keeps. */
+/** Counts of a mode by state, from the counts that the database keeps. States without submissions are included. */
 export async function countByState (db: Executor, mode: Mode): Promise<ReadonlyMap<State, number>> {
   const found = await db.select({ stato: counts.stato, n: sum(counts.quanti).mapWith(Number) }).from(counts)
     .where(scopeOf(mode, counts.utente)).groupBy(counts.stato)
@@ -129,7 +129,7 @@ function conditions (scope: SQL, { stato, prenotazione_id, da, a, ricevuta }: Fi
   ]
 }
 
-/** Filters by rows, because a submission may hold guests of several bookings. */
+/** Filters by rows, because one submission may contain guests of several bookings. */
 function hasGuestOf (prenotazione_id: number): SQL {
   return sql`${invii.id} in (select s.invio_id from ${schedine} s where s.prenotazione_id = ${prenotazione_id})`
 }
@@ -149,8 +149,8 @@ async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<In
 }
 
 /**
- * Retry times of those submissions that wait for a retry, after an attempt or a decision. New submissions are left out,
- * because they are sent at once.
+ * Retry times of the given submissions that wait for a retry, after an attempt or a decision. New submissions are left
+ * out, because they are sent at once.
  */
 export async function readWaiting (db: Executor, references: readonly string[]): Promise<ReadonlyMap<string, Date>> {
   if (references.length === 0) return new Map()
@@ -168,7 +168,7 @@ export function maskLine (line: string): Mascherata | null {
   const decoded = decode(line)
   if (!('record' in decoded)) return null
   const { tipo_alloggiato, cognome, nome, data_nascita, cittadinanza, tipo_doc, num_doc } = decoded.record
-  // At most half, so that short numbers stay masked.
+  // Shows at most half of the number, so that short numbers stay masked.
   const shown = Math.min(SHOWN, Math.floor(num_doc.length / 2))
   return {
     tipo_alloggiato,

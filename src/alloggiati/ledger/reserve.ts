@@ -25,21 +25,21 @@ export interface Submission {
   operatore: string
   ip: string
   metodo: string
-  /** All with the same arrival. */
+  /** The guests' records, all with the same arrival. */
   records: readonly RecordSchedina[]
   lines: readonly string[]
   /** For each row, the index of the leader of its family or group. */
   leaders: readonly number[]
-  /** For each row, the caller's index of the guest, if it is not the index in the list. */
+  /** For each row, the caller's index of its guest. Missing if it equals the index in the list. */
   indices?: readonly number[]
   id_appartamento: number | undefined
   /** The booking of all rows. Null if there are several bookings, or none. */
   prenotazione_id: number | null
-  /** For each row its booking, if there are several. */
+  /** The booking of each row, if the rows belong to several bookings. */
   bookings?: readonly number[]
-  /** Set when the rows are saved guests of these bookings: the version of each booking at the time of reading. */
+  /** For rows of saved guests: the version of each booking when the guests were read. */
   versions?: ReadonlyMap<number, number>
-  /** A person's confirmation that these are other guests than those sent before, or that the excess is right. */
+  /** A person's confirmation that these guests are not those sent before, or that the excess is right. */
   confirmation?: { motivo: string }
   /** Called in the transaction that inserts the submission, with its reference. */
   recordReference?: (tx: Transaction, ricevuta: string) => Promise<void>
@@ -50,7 +50,7 @@ export interface Reserved { id: number, ricevuta: string }
 export type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
 
 /**
- * Inserts a submission. From then on its guests are live, and no other submission can hold them.
+ * Inserts a submission. From then on its guests are live, so no other submission can include them.
  * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when guests
  * are being sent, OspitiOltreLaPrenotazione when guests exceed their booking. A confirmation lifts these errors, unless
  * a guest is certainly the same.
@@ -75,7 +75,7 @@ export async function reserveIn (tx: Transaction, registry: Registry, submission
   // A booking was deleted meanwhile: its guests must not be sent.
   if (places.size < ids.length) throw new PrenotazioneNonTrovata()
   for (const [id, { stato }] of places) requireConfirmed({ id, stato })
-  // Always lock the counter before the chain: different orders could deadlock.
+  // Always lock the counter before the chain, because different orders could deadlock.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
   const guests = records.map((record, at) => ({ ...record, prenotazione_id: bookings[at]! }))
@@ -102,7 +102,7 @@ export async function reserveIn (tx: Transaction, registry: Registry, submission
   return { id, ricevuta }
 }
 
-/** Refuses bookings that changed since they were read. They are locked now and cannot change any more. */
+/** Refuses bookings that changed since they were read. The caller has locked them, so they cannot change any more. */
 function refuseChanged ({ versions = new Map() }: Submission, bookings: ReadonlyMap<number, LockedBooking>): void {
   const changed = [...versions].filter(([id, versione]) => bookings.get(id)?.versione !== versione)
   if (changed.length > 0) throw new PrenotazioneCambiata(changed.map(([id]) => id))
@@ -131,7 +131,7 @@ async function savedGuestsOf (tx: Transaction, ids: readonly number[], arrival: 
   return new Map([...saved].map(([id, guests]) => [id, guests.map((guest) => guestAt(arrival, guest))]))
 }
 
-/** Omits the reason, because it may name a guest. */
+/** Omits the person's reason, because it may name a guest. */
 function auditEntry (
   { operatore, ip, lines, prenotazione_id, bookings }: Submission,
   { id, ricevuta }: Reserved,
@@ -157,7 +157,7 @@ async function insertSubmission (
 ): Promise<number> {
   const { account, operatore, metodo, records, id_appartamento, prenotazione_id } = submission
   const { data_arrivo } = records[0]!
-  // The shortest stay has the earliest deadline.
+  // The shortest stay, because it has the earliest deadline.
   const permanenza = Math.min(...records.map(({ permanenza }) => permanenza))
   await attribute(tx, operatore, perche)
   const [created] = await tx
@@ -237,7 +237,7 @@ function confirmedOf (
     })
   }
   const [first] = excess
-  // A submission under way may still fail and free its places, so nothing can be confirmed yet.
+  // A submission in progress may still fail and free its places, so a confirmation is not possible yet.
   for (const { gia_inviati, prenotazione_id } of excess) {
     const open = gia_inviati.find(({ stato }) => isUnderWay(stato))
     if (open) {
@@ -268,7 +268,7 @@ function renumbered (duplicate: Duplicato, indices: Submission['indices']): Dupl
   return { ...duplicate, ospite: indices[ospite]!, ...other }
 }
 
-/** The error for a list whose only obstacles are submissions under way. */
+/** The error for a list whose only obstacles are submissions in progress. */
 function underWay (
   duplicati: readonly Duplicato[], waiting: ReadonlyMap<string, Date>
 ): SchedineInCorso | undefined {

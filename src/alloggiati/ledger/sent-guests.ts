@@ -2,17 +2,17 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 
-/* Compares the rows of a booking with its saved guests, whatever the arrival of each row. */
+/* Compares the rows of a booking with its saved guests. The arrivals of the rows may differ from the booking's. */
 
 /** A live row, with the arrival that its fingerprints include. */
 interface SentGuest extends Fingerprints { utente: string, data_arrivo: Day }
 
-/** Whether a row may be a saved guest's. */
+/** Whether a row may belong to a saved guest. */
 export function isGuestOf (keys: Keys, row: SentGuest, guest: Guest): boolean {
   return guestsOfRows(keys, [guest])(row).length > 0
 }
 
-/** The rows that match none of these guests. */
+/** The rows that match none of the given guests. */
 export function unmatchedRows<Row extends SentGuest> (
   keys: Keys, rows: readonly Row[], guests: readonly Guest[]
 ): Row[] {
@@ -21,8 +21,8 @@ export function unmatchedRows<Row extends SentGuest> (
 }
 
 /**
- * Adds to each row its guest. A row that matches none of these guests is of another one, and so is a second row of the
- * same arrival, which a person has confirmed.
+ * Adds to each row its guest. A row without a match belongs to another guest. So does a second row with the same
+ * arrival, because a person has confirmed it.
  */
 export function withGuests<Row extends SentGuest> (
   keys: Keys, rows: readonly Row[], guests: readonly Guest[]
@@ -37,7 +37,7 @@ export function withGuests<Row extends SentGuest> (
   })
 }
 
-/** The place of each row's guest. Rows of guests who were changed since take the places that are left, in order. */
+/** The place of each row's guest. Rows of guests whose data changed since take the remaining places, in order. */
 export function placesOfRows (keys: Keys, rows: readonly SentGuest[], guests: readonly Guest[]): number[] {
   const known = withGuests(keys, rows, guests).map(({ guest }) => guests.indexOf(guest as Guest))
   const left = [...new Array(rows.length + guests.length).keys()].filter((place) => !known.includes(place))
@@ -45,8 +45,8 @@ export function placesOfRows (keys: Keys, rows: readonly SentGuest[], guests: re
 }
 
 /**
- * The rows of guests who were sent before their own arrival was corrected: each begins before it, and no row of the
- * guest begins on it or later.
+ * The rows of guests whose own arrival was corrected after the Send. Each of these rows begins before the corrected
+ * arrival, and no row of the guest begins on it or later.
  */
 export function rowsBeforeArrival<Row extends SentGuest> (
   keys: Keys, rows: readonly Row[], guests: readonly Guest[]
@@ -61,7 +61,7 @@ export function rowsBeforeArrival<Row extends SentGuest> (
   }))
 }
 
-/** Finds the guests of a row. Computes the fingerprints of the guests once for each account and arrival. */
+/** Returns a function that finds the guests of a row. It computes fingerprints once per account and arrival. */
 function guestsOfRows (keys: Keys, guests: readonly Guest[]) {
   const byArrival = new Map<string, Map<string, Guest[]>>()
   return (row: SentGuest): Guest[] => {

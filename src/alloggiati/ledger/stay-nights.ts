@@ -6,19 +6,19 @@ import { fillPlaces, isOfGuests, ownersOf } from './places.ts'
 
 /*
  * Computes which nights of a stay are declared to the police. A row declares the nights from its arrival. A guest who
- * stays longer arrives again on the first night that no row declares (guide, p. 7).
+ * stays longer is declared again, with the first undeclared night as arrival (guide, p. 7).
  */
 
 export type Stay = Pick<StayWithGuests, 'id' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
 
-/** A stay with its saved guests, and the live rows that may be theirs. */
+/** A stay with its saved guests, and the live rows that may belong to them. */
 export interface ComparedStay {
   stay: Stay
   /** The nights of each saved guest. */
   days: readonly GuestDays[]
   /** The fingerprints of each saved guest, with their arrival day. */
   guests: readonly (readonly PrintsAt[])[]
-  /** Rows with an arrival in the stay. A row of a moved stay that is being corrected counts from the arrival. */
+  /** Rows with an arrival in the stay. While a moved stay is corrected, its rows count from the arrival. */
   rows: readonly SentRow[]
 }
 
@@ -26,11 +26,11 @@ export interface PrintsAt extends Prints { day: Day }
 
 type Counted = (row: SentRow) => boolean
 
-/** Guests who arrive on one day: how many there are, and how many of them the counted rows cover. */
+/** The number of guests who arrive on one day, and the number of them with a row that counts. */
 export interface Arrivals {
   day: Day
   guests: number
-  /** The nights of the guest who departs first, because a short stay has the earlier deadline. */
+  /** The nights of the guest who departs first, because a short stay has an earlier deadline. */
   nights: number
   count (isCounted: Counted): number
 }
@@ -55,7 +55,7 @@ export function unsavedGuests (numero_ospiti: number, days: readonly GuestDays[]
   return Math.max(0, numero_ospiti - peakOccupancy(days))
 }
 
-/** The arrivals of a stay: the check-in, and own arrivals of guests. Rows of the 30 nights from an arrival count. */
+/** The arrivals of a stay: its check-in, and arrivals of guests on other days. Rows of 30 nights from each count. */
 export function arrivalsOf (compared: ComparedStay): Arrivals[] {
   const { stay: { check_in, numero_ospiti }, days } = compared
   const later = days.flatMap(({ arrival }) => arrival === check_in ? [] : arrival)
@@ -79,21 +79,22 @@ function placesOf (days: readonly GuestDays[], isIncluded: (days: GuestDays) => 
   return days.flatMap((each, place) => isIncluded(each) ? place : [])
 }
 
-/** The rows of the guests in these places, and those of unsaved guests. */
+/** The rows of the guests in these places, and the rows of unsaved guests. */
 function rowsOfGuests ({ guests, rows }: ComparedStay, places: readonly number[]): readonly SentRow[] {
   if (places.length === guests.length) return rows
   const wanted = places.map((place) => guests[place]!)
   return rows.filter((row) => isOfGuests(row, wanted) || !isOfGuests(row, guests))
 }
 
-/** The fingerprints of a guest at his own arrival. */
+/** The fingerprints of a guest at the guest's own arrival. */
 export function printsOfArrival ({ days, guests }: ComparedStay, place: number): readonly PrintsAt[] {
   return guests[place]!.filter(({ day }) => day === days[place]!.arrival)
 }
 
 /**
- * Leaves out rows of the same guests with another arrival: they declare other nights, and fill no other guest's place.
- * Keeps such a row if the questura is asked to correct it, and the guest has none of his arrival.
+ * Leaves out rows of the same guests with another arrival: they declare other nights, and must not fill the place of
+ * another guest. Keeps such a row if the questura is asked to correct it, and the guest has no row of the right
+ * arrival.
  */
 export function rowsOfArrivals (
   compared: ComparedStay, places: readonly number[], rows: readonly SentRow[]
@@ -110,9 +111,9 @@ export function rowsOfArrivals (
 interface GuestRows { days?: GuestDays, prints?: readonly PrintsAt[], rows: SentRow[] }
 
 /**
- * Assigns each row to one guest: to the saved guest whom it matches, else to an unsaved one. When there is none, or
- * the row is being corrected, it is assigned to a saved guest without rows, whose name and document were corrected.
- * This decides for every list, alarm and Send until which night a guest is declared.
+ * Assigns each row to one guest: to the matching saved guest, else to an unsaved guest. If no guest is unsaved, or the
+ * row is being corrected, it belongs to a saved guest without rows, whose name and document were corrected. Every list,
+ * alarm and Send uses this result to know the nights declared for each guest.
  */
 function assignRows ({ stay, days, guests, rows }: ComparedStay): { saved: GuestRows[], unsaved: GuestRows[] } {
   const saved = days.map((days, place): GuestRows => ({ days, prints: guests[place]!, rows: [] }))
@@ -133,7 +134,7 @@ function assignRows ({ stay, days, guests, rows }: ComparedStay): { saved: Guest
   return { saved, unsaved }
 }
 
-/** Whether the guest is present at the arrival of a row, and has no other row for its nights. */
+/** Whether the guest is present at the arrival of a row, and has no other row for the same nights. */
 function isFree ({ days, rows }: GuestRows, { data_arrivo, permanenza }: SentRow): boolean {
   const isPresent = days === undefined || (days.arrival <= data_arrivo && data_arrivo < days.departure)
   const end = endOf({ data_arrivo, permanenza })
@@ -200,7 +201,7 @@ function renamedArrivals (guests: readonly GuestRows[]): Day[] {
   })
 }
 
-/** Counts the guests who are present in a night, and those of them with a row that declares it. */
+/** The number of guests who are present in a night, and the number of them with a row that declares it. */
 export function guestsOfNight (compared: ComparedStay, night: Day): { present: number, declared: number } {
   const { saved, unsaved } = assignRows(compared)
   const present = [...saved.filter(({ days }) => days!.arrival <= night && night < days!.departure), ...unsaved]
@@ -210,12 +211,12 @@ export function guestsOfNight (compared: ComparedStay, night: Day): { present: n
   }
 }
 
-/** The nights of a guest to send next: from the day that the record names as arrival. */
+/** The nights of a guest to send next. `from` is the arrival in the new record. */
 interface Period { from: Day, nights: number }
 
 /**
  * Finds the next period of each saved guest. `from` is the first undeclared night that the service still accepts.
- * Undefined: every night is declared, or the guest was never declared and the arrival is due.
+ * Undefined when every night is declared, or when the guest was never declared and the arrival itself is due.
  */
 export function nextPeriods (compared: ComparedStay, today: Day): (Period | undefined)[] {
   const accepted = addDays(today, -1)
@@ -230,12 +231,12 @@ export function nextPeriods (compared: ComparedStay, today: Day): (Period | unde
   })
 }
 
-/** Whether the guest of each place has a live row whose arrival passes `isWanted`. */
+/** For each place, whether its guest has a live row with an arrival that passes `isWanted`. */
 export function declaredPlaces (compared: ComparedStay, isWanted: (arrival: Day) => boolean = () => true): boolean[] {
   return assignRows(compared).saved.map(({ rows }) => rows.some(({ data_arrivo }) => isWanted(data_arrivo)))
 }
 
-/** Whether the guest of each place has a live row that begins on the own arrival, or later. */
+/** For each place, whether its guest has a live row that begins on the guest's own arrival or later. */
 export function arrivedPlaces ({ days, guests, rows }: ComparedStay): boolean[] {
   return guests.map((guest, place) =>
     rows.some((row) => row.data_arrivo >= days[place]!.arrival && isOfGuests(row, [guest])))

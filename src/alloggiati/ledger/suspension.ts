@@ -21,7 +21,7 @@ const UNREADABLE =
   'La fine della storia annotata nella cartella dati non si può leggere: non si sa se l’archivio è quello vero. ' +
   'Rimettere a posto il file ledger-chain.json, poi riprendere gli invii'
 
-/** The reason to suspend when the database lacks the noted head of the chain, or that file is unreadable. */
+/** The reason to suspend: the database lacks the chain head noted in `DATA_DIR`, or that file is unreadable. */
 export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
     return await chainHead.isIn(db) ? undefined : OLDER
@@ -31,7 +31,7 @@ export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<
   }
 }
 
-/** The current suspension, if any. While it lasts, nothing is sent. */
+/** The current suspension, if any. During a suspension no submission is sent. */
 export async function currentSuspension (db: Executor): Promise<Suspension | undefined> {
   const [suspension] = await db.select(COLUMNS).from(suspensions).where(isNull(suspensions.tolta_il))
     .prepare('suspension').execute()
@@ -48,8 +48,8 @@ export async function suspendSending (db: Executor, chi: string, motivo: string)
 }
 
 /**
- * Appends a reason to the current suspension, for the person who ends it.
- * @returns the suspension, unless it has the reason already
+ * Appends a reason to the current suspension, so that the person who ends it sees every reason.
+ * @returns the suspension, unless it already has the reason
  */
 async function addReason (db: Executor, motivo: string): Promise<Suspension | undefined> {
   const [suspension] = await db.update(suspensions)
@@ -59,7 +59,7 @@ async function addReason (db: Executor, motivo: string): Promise<Suspension | un
   return suspension
 }
 
-/** Suspends all sending, or adds the reason to the current suspension, for the person who ends it. */
+/** Suspends all sending. If it is already suspended, adds the reason to the current suspension. */
 export async function suspendFor (db: Executor, motivo: string): Promise<Suspension | undefined> {
   return await suspendSending(db, 'sistema', motivo) ?? await addReason(db, motivo)
 }
@@ -69,9 +69,9 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 }
 
 /**
- * Returns the current suspension. Before that it suspends sending and raises an alarm, if the database lacks the noted
- * head of the chain, the head is unreadable, or the database is a promoted replica.
- * Call it outside a transaction, because the suspension must survive a rollback of the caller.
+ * Returns the current suspension. First it suspends sending and raises an alarm, if the database lacks the chain head
+ * noted in `DATA_DIR`, that file is unreadable, or the database is a promoted replica. Call it outside a transaction,
+ * because a rollback of the caller must not undo the suspension.
  */
 export async function checkSuspension (
   { db, chainHead, timeline, alarm }: Pick<LedgerContext, 'db' | 'chainHead' | 'timeline' | 'alarm'>

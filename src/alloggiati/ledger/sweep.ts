@@ -12,15 +12,14 @@ import type { Executor } from '#src/database/connect.ts'
 import { giveUp, NOT_WRITTEN_DOWN, recordLostAttempt } from './sending/record-verdict.ts'
 import { scopeOf } from './read-ledger.ts'
 
-/** How long a sweep follows its submissions. Shorter than the pause between sweeps, so that the next is not delayed. */
+/** How long a sweep waits for its submissions. Shorter than the pause between sweeps, so it delays no later sweep. */
 const FOLLOW_MS = 20_000
 
 /**
  * Recovers submissions of dead processes, at start and every 30 seconds, by the database's clock. Claimed ones become
- * ready again, dispatched ones become unknown and raise an alarm. Then sends ready submissions that no process holds,
- * but not those in this process's send queue. Also compares and notes the head of the chain, so a process lags at most
- * one
- * sweep behind others.
+ * ready again, dispatched ones become unknown and raise an alarm. Then sends ready submissions that no process has
+ * claimed, except those already in this send queue. Also compares the chain head with the noted one and notes it, so
+ * the notes of two processes differ by at most one sweep.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
   const { db, log, isReported, sendQueue, service } = context
@@ -54,12 +53,12 @@ async function renewQueueLeases ({ db, sendQueue }: LedgerContext): Promise<void
   await db.update(invii).set({ lease_fino_al: LEASE }).where(and(isOneOf(invii.id, ids), eq(invii.stato, 'pronto')))
 }
 
-/** The account of this process (null without credentials), and the submissions in its send queue. */
+/** The account of this process (null without credentials), and the ids in its send queue. */
 interface Own { account: string | null, sendQueue: readonly number[] }
 
 /**
  * Ends submissions with expired leases, by the database's clock. Claimed ones become ready again, dispatched ones
- * become unknown and raise an alarm. Ready ones of an unused account are given up. It needs no credentials.
+ * become unknown and raise an alarm. Ready ones of an unused account are given up. No credentials are needed.
  */
 export async function endExpired (context: WatchContext, own: Own = { account: null, sendQueue: [] }): Promise<void> {
   const { db, name, alarm } = context
@@ -114,9 +113,9 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, s
 }
 
 /**
- * Finds submissions with expired leases, of any account, by deadline. A lease longer than any we grant was written by a
- * clock that ran ahead, and counts as expired. The returned claim is the dead process's, so that a living worker's is
- * not touched.
+ * Finds submissions with expired leases, of any account, by deadline. A lease longer than the maximum was written with
+ * a wrong clock, and counts as expired. Each result includes the claim found, so that a caller changes nothing after a
+ * living worker has claimed the submission.
  */
 function findExpired (db: Executor, stato: State, sendQueue: readonly number[], condition?: SQL) {
   return db

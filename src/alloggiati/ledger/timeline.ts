@@ -4,21 +4,21 @@ import type { Executor } from '#src/database/connect.ts'
 import { isTransient } from '#src/database/problems.ts'
 
 /**
- * Detects that the ledger is on a promoted standby. A promoted standby may lack the last commits of its primary, and a
- * hash chain cannot detect the loss of its end. PostgreSQL increments the timeline at every promotion. The ledger
- * stores it in the database, so that every process detects it, even with an empty `DATA_DIR`.
+ * Detects that the ledger is on a promoted standby. It may lack the last commits of its primary, and a hash chain
+ * cannot detect the loss of its last links. PostgreSQL increments the timeline at every promotion. The ledger stores
+ * the timeline in the database, so that every process detects a promotion, even with an empty `DATA_DIR`.
  */
 export interface Timeline {
   isPromoted (db: Executor): Promise<boolean>
-  /** Stores the current server as the ledger's. */
+  /** Stores the current server as the server of the ledger. */
   recordServer (db: Executor): Promise<void>
 }
 
-/** The current server. The name of its WAL file begins with the timeline. */
+/** System identifier and timeline of the current server. The name of its WAL file begins with the timeline. */
 const PRESENT = sql`(select system_identifier::text as sistema,
   ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int as timeline from pg_control_system())`
 
-/** A hosted database may hide its timeline. Then a promotion is never detected. */
+/** A hosted database may hide its timeline. Then no promotion is detected. */
 export function serverTimeline (): Timeline {
   let isReadable: boolean | undefined
 

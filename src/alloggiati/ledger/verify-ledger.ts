@@ -23,13 +23,13 @@ interface Judged extends Record<string, unknown> {
   invio: number
   ricevuta: string
   anelli: number
-  /** The fault, in Italian. */
+  /** The reason, in Italian, why the ledger is not intact. */
   motivo: string | null
 }
 
 /**
- * Verifies the submissions of a range. Each must match its history link by link. The whole chain must be complete up to
- * the head noted outside the database.
+ * Verifies the submissions of a range. Each submission must match its history link by link. The chain must be complete
+ * up to the head noted in `DATA_DIR`.
  */
 export async function verifyLedger (
   db: Executor, chainHead: ChainHead, { from, to, withinMs = Infinity }: Range = {}
@@ -69,7 +69,7 @@ export async function isIntact (db: Executor, id: number): Promise<boolean> {
 
 /**
  * Checks the chain as a whole: links are numbered from 1 without gaps, and each belongs to an existing submission.
- * Returns the fault, if any.
+ * Returns the first error found.
  */
 async function faultOfChain (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
@@ -94,7 +94,7 @@ function within (from: Day | undefined, to: Day | undefined, last: number): SQL 
   )!
 }
 
-/** The links of the chosen submissions, each with its position and the evidence that its transition requires. */
+/** The links of the chosen submissions. Each has its position, and the evidence that its transition requires. */
 const LINKS = sql`
   select t.id, t.invio_id, t.a, t.perche, m.serve,
     t.hash is distinct from catena_hash(p.hash, to_jsonb(t)) as alterato,

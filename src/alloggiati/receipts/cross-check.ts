@@ -20,15 +20,15 @@ const UNCOVERED = 2000
 
 type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
 
-/** Counts guests who arrived, those acquired and on a receipt, and those plus guests of live submissions. */
+/** Number of guests who arrived, of those acquired and on a receipt, and of these plus guests of live submissions. */
 interface CountedStay extends Stay {
   arrived: number
   received: number
   sent: number
-  /** The submission whose receipt is awaited first. */
+  /** The submission whose receipt is expected first. */
   awaited: SentRow | undefined
   undeclared: Undeclared | undefined
-  /** The guests of the first night that is declared, but on no receipt, after all guests are received. */
+  /** When all guests are received: the first night that is declared but on no receipt, with its guests. */
   renewed: Undeclared | undefined
   /** The first arrival with a guest in no live submission. */
   unsent: Arrivals | undefined
@@ -52,16 +52,16 @@ function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay
   }
 }
 
-/** The guests of the first night, less those of the other night if it is the same. */
+/** The guests of the first night, minus the guests of the other if it is the same night. */
 function without (first: Undeclared | undefined, other: Undeclared | undefined): Undeclared | undefined {
   if (first === undefined || first.night !== other?.night) return first
   return first.guests > other.guests ? { ...first, guests: first.guests - other.guests } : undefined
 }
 
-/** A comparison, and the reason why the receipt of an account's day is not stored. */
+/** A comparison, and a function that tells why the receipt of an account's day is not stored. */
 interface CrossCheck extends Comparison { reasonFor (account: string, day: Day): WaitReason }
 
-/** The cursor of a batch: its last booking by arrival. */
+/** The cursor of a batch: the last booking in order of arrival. */
 type Position = Pick<Stay, 'check_in' | 'id'>
 
 interface Batch extends Record<string, unknown> {
@@ -89,7 +89,7 @@ export function crossCheck (comparison: CrossCheck, query: CrossCheckQuery): Jso
 async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): AsyncGenerator<string> {
   const { db, mode, today } = comparison
   const until = a !== undefined && a < today ? a : today
-  // Runs in parallel, on another connection.
+  // Runs in parallel with the batches, on another connection.
   const days = differingDays(db, mode, { from: da, to: until })
   days.catch(() => {})
   const look = coverageCounter(comparison)
@@ -98,7 +98,7 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   let bookings = 0
   let covered = 0
   let separator = '{"mancanti":['
-  // Keeps only text, not the rows, while the client reads.
+  // Keeps only the text of a batch while the client reads, to free the memory of its rows.
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
     const batch = await readBatch(comparison, { from: da, to: until }, after)
     const counted = await look(batch.uncovered, (stay, compared) => countStay(stay, compared, today))
@@ -152,7 +152,7 @@ function firstAwaited (rows: readonly SentRow[]): SentRow | undefined {
     .toSorted((one, other) => (one.giorno ?? '') < (other.giorno ?? '') ? -1 : 1)[0]
 }
 
-/** The day whose receipt is awaited, and why it does not decide yet. */
+/** The day whose receipt is missing, and the reason why the guests are not received yet. */
 function whyAwaited (
   { reasonFor }: CrossCheck, { esito, stato, giorno, utente }: SentRow
 ): Pick<BookingToVerify, 'giorno' | 'motivo'> {
@@ -163,7 +163,7 @@ function whyAwaited (
   return { ...day, motivo: stato === 'da_verificare' ? 'da_verificare' : reasonFor(utente, giorno) }
 }
 
-/** @param deadlines cache for a batch, because computing deadlines dominates its run time */
+/** @param deadlines cache for one batch, because the computation of deadlines takes most of its time */
 function present (
   { id, nome_cognome, check_in, numero_notti }: Stay,
   ospiti_mancanti: number,
@@ -176,7 +176,7 @@ function present (
   return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
 }
 
-/** The first night that a prolonged stay leaves undeclared. */
+/** The first undeclared night of a prolonged stay. */
 function presentNight (
   { id, nome_cognome, check_in, numero_notti }: Stay, { night, guests }: Undeclared
 ): ProlongedStay {

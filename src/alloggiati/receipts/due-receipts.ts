@@ -11,10 +11,10 @@ const DUE_MINUTE = 15
 const RETRY_MS = 10 * 60_000
 /** The server waits this long before it retries refused credentials, because retries may lock the account. */
 const REFUSED_RETRY_MS = 15 * 60_000
-/** Receipts that the service lacks after this many days are requested for only once a day. */
+/** After this many days a receipt that the service lacks is requested only once a day. */
 const YOUNG_DAYS = 2
 const DAY_MS = 86_400_000
-/** Maximum wait of a caller for due receipts. Afterwards the fetch continues in the background. */
+/** Maximum time that a caller waits for due receipts. Afterwards the fetch continues in the background. */
 const WAIT_MS = 3000
 
 interface Options {
@@ -30,7 +30,7 @@ export type DueReceipts = ReturnType<typeof dueReceipts>
 
 /**
  * Fetches receipts that prove a submission, as soon as the service may have them. All callers share one run. Failures
- * are kept in memory, so a restarted server asks the service once more.
+ * are only in memory, so a restarted server asks the service once more.
  */
 export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day: Day) => Promise<unknown>) {
   const failures = new Map<Day, Failure>()
@@ -56,7 +56,7 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     failures.set(day, { reason, until: clock.now().getTime() + (isRefused ? REFUSED_RETRY_MS : RETRY_MS) })
   }
 
-  /** Runs a fetch, and records whether it fails. */
+  /** Runs a fetch, and records its failure or success. */
   async function recordingFailure<T> (day: Day, work: () => Promise<T>): Promise<T> {
     try {
       const result = await work()
@@ -78,7 +78,7 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
         await fetch(day)
         failuresInARow = 0
       } catch (err) {
-        // Records also failures after the call, which `recordingFailure` does not see.
+        // Also records failures after the call, because `recordingFailure` sees only those during the call.
         recordFailure(day, err)
         errors.push(err)
         failuresInARow++
@@ -121,14 +121,14 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     },
     /**
      * Returns why the receipt of a day is not stored.
-     * @param requested days for which the caller did not wait any longer
+     * @param requested days whose fetch was still in progress when the caller stopped waiting
      */
     reasonFor (account: string, day: Day, requested: readonly Day[]): WaitReason {
       if (service === null || account !== service.account) return 'credenziali_mancanti'
       if (day < addDays(clock.today(), -RECEIPT_WINDOW_DAYS)) return 'ricevuta_scaduta'
       return failures.get(day)?.reason ?? (requested.includes(day) ? 'ricevuta_chiesta' : 'non_ancora_emessa')
     },
-    /** Allows the fetches that were refused, because the service has accepted the credentials since. */
+    /** Allows new fetches after refused credentials, because the service has accepted the credentials since. */
     retryRefused (): void {
       for (const [day, { reason }] of failures) if (reason === 'credenziali_rifiutate') failures.delete(day)
     },

@@ -12,7 +12,7 @@ import { AlloggiatiCredentialsError } from '../service/soap/errors.ts'
 import { dueReceipts, type DueReceipts } from './due-receipts.ts'
 import { FAILURES_IN_A_ROW, isEarlyCopy, RECEIPT_WINDOW_DAYS } from './receipt-days.ts'
 
-/** The receipt of a day is assumed complete from this hour (Rome) of the next day. */
+/** From this hour (Rome) of the next day, the receipt of a day is assumed to be complete. */
 const COMPLETE_HOUR = 6
 const NEVER = new AbortController().signal
 
@@ -25,7 +25,7 @@ export type ReceiptArchive = ReturnType<typeof receiptArchive>
 
 interface Archive {
   db: Database
-  /** Null without credentials. Stored receipts are still served. */
+  /** Null without credentials. Stored receipts are still available. */
   service: PoliceService | null
   mode: PoliceService['mode']
   clock: Clock
@@ -33,12 +33,12 @@ interface Archive {
   closing?: AbortSignal
 }
 
-/** An archive with the due receipts, including the failed downloads of this process. */
+/** An archive with its due receipts, which include the failed downloads of this process. */
 interface Watched extends Archive { due: DueReceipts }
 
 /**
- * Stores the daily receipts. The first copy that is not early is final, because its proofs must not change. Every fetch
- * is recorded.
+ * Stores the daily receipts. The first copy after `COMPLETE_HOUR` is final, because proofs derived from it must not
+ * change. Every fetch is recorded.
  */
 export function receiptArchive (options: Archive) {
   const due = dueReceipts(options, (day) => fetchReceipt(archive, day))
@@ -57,8 +57,8 @@ export function receiptArchive (options: Archive) {
 }
 
 /**
- * Fetches the receipt of a day, even if a copy is stored. Without `pdf` the service has none, which does not prove that
- * nothing was sent. `differs`: its totals differ from the stored copy's.
+ * Fetches the receipt of a day, even if a copy is stored. The result has no `pdf` if the service has no receipt, which
+ * does not prove that nothing was sent. `differs`: the totals differ from those of the stored copy.
  * @throws CredenzialiMancanti, SoapTransportError, AlloggiatiCredentialsError
  */
 async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watched, day: Day) {
@@ -84,7 +84,7 @@ async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watch
   })
 }
 
-/** The way on without a receipt. */
+/** Advice to the user when there is no receipt yet. */
 const NOT_YET = 'la Polizia la dà dal giorno dopo, di norma dalle 00:15'
 const NO_LONGER =
   `la Polizia la tiene ${RECEIPT_WINDOW_DAYS} giorni, e qui non è stata scaricata: chiederla alla Questura`
@@ -92,7 +92,7 @@ const NONE_SENT =
   'per la Polizia non è arrivata nessuna schedina. Confrontare con GET /api/alloggiati/verifica-ricevute'
 
 /**
- * Returns the stored receipt of a day, else the service's. An early copy is fetched again, and served if the service
+ * Returns the stored receipt of a day, or fetches it. An early copy is fetched again, and returned if the service
  * fails. Includes receipts of earlier accounts.
  * @throws RicevutaNonTrovata for today, for the future, and if neither the archive nor the service has a receipt;
  * PoliceFault; CredenzialiMancanti
@@ -115,7 +115,7 @@ async function getReceipt (archive: Watched, day: Day): Promise<Buffer> {
   }
 }
 
-/** The current account's copy, else another account's of the same mode. */
+/** The copy of the current account, else of another account in the same mode. */
 async function readKept (
   { db, service, mode }: Archive, day: Day
 ): Promise<{ pdf: Buffer, isEarly: boolean } | undefined> {
@@ -126,8 +126,8 @@ async function readKept (
 }
 
 /**
- * Fetches receipts of the last 30 days without a final copy. A failed day does not stop the others. Without credentials
- * it does nothing.
+ * Fetches receipts of the last 30 days without a final copy. A failed day does not stop the others. Does nothing
+ * without credentials.
  * @throws the first failure, at the end; a refused login at once
  */
 async function fetchMissing (archive: Watched): Promise<void> {
@@ -153,8 +153,8 @@ async function fetchMissing (archive: Watched): Promise<void> {
 }
 
 /**
- * Parses stored receipts with unreadable totals again, because a newer version may read them. This is not a new fetch,
- * so it is recorded with the time of the copy.
+ * Parses stored receipts with unreadable totals again, because a newer version may read them. No new fetch takes place,
+ * so the time of the copy is recorded.
  */
 async function readAgain ({ db, mode }: Archive): Promise<void> {
   const unread = await db.select({ utente: receipts.utente, giorno: receipts.giorno, pdf: receipts.pdf })
@@ -187,16 +187,16 @@ async function readLastLooks (db: Executor, account: string, from: Day): Promise
 /** The totals of a receipt: schedine and sum of nights. Null if unreadable. */
 interface ReceiptTotals { schedine: number | null, notti: number | null }
 
-/* The two lines of a real receipt: it only counts, and holds no names. */
+/* The two lines of a real receipt. It contains only counts, and no names. */
 const SCHEDINE = /SCHEDINE INVIATE ?:? ?(\d+)/i
 const NIGHTS = /GG\.? PERMANENZA PRESUNTA TOT\.? ?:? ?(\d+)/i
-/** The largest integer of a column. */
+/** The largest value of an `integer` column. */
 const MAX_TOTAL = 2_147_483_647
 
-/** Parses the totals from a receipt's PDF. An unreadable PDF gives nulls, and is stored anyway. */
+/** Parses the totals from a receipt's PDF. An unreadable PDF gives nulls. The archive stores it anyway. */
 export async function readTotals (pdf: Buffer): Promise<ReceiptTotals> {
   try {
-    // Single blanks keep the patterns linear.
+    // With single blanks, the patterns run in linear time.
     const text = (await extractText(pdf)).replace(/\s+/g, ' ')
     return { schedine: findNumber(SCHEDINE, text), notti: findNumber(NIGHTS, text) }
   } catch {

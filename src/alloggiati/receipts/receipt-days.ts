@@ -5,9 +5,9 @@ import { addDays, type Day } from '#src/lib/time.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { scopeOf } from '../ledger/read-ledger.ts'
 
-/** The service gives receipts of the last 30 days, today excluded (manual, p. 17). */
+/** The service returns receipts of the last 30 days, without today (manual, p. 17). */
 export const RECEIPT_WINDOW_DAYS = 30
-/** After this many failures in a row the service is assumed down, because a call may take a minute to fail. */
+/** After this many failures in a row no further call is made, because each may take a minute to fail. */
 export const FAILURES_IN_A_ROW = 3
 /** A copy fetched before this hour (Rome) of the next day may lack guests. */
 const EARLY_HOUR = 2
@@ -17,7 +17,7 @@ type Mode = 'sandbox' | 'production'
 /** A day of one account. */
 export interface DayOfAccount { account: string, day: Day }
 
-/** A day on which the service may have counted our attempts. */
+/** A day on which the service may have counted attempts of this installation. */
 export interface AttemptDay extends DayOfAccount {
   /** Whether its receipt is stored. */
   hasReceipt: boolean
@@ -25,13 +25,13 @@ export interface AttemptDay extends DayOfAccount {
   hasUncertain: boolean
 }
 
-/** Whether a copy of `ricevute`, by its alias, was fetched when the day may have been incomplete. */
+/** Whether a copy of `ricevute`, given by its alias, was fetched before the day was certainly complete. */
 export function isEarlyCopy (copy: SQL): SQL<boolean> {
   return sql`${copy}.scaricata_il < ((${copy}.giorno + 1) + make_interval(hours => ${sql.raw(String(EARLY_HOUR))}))
     at time zone 'Europe/Rome'`
 }
 
-/** Whether a copy proves its day. An early one does only with the totals of all calls acquired on the day. */
+/** Whether a copy proves its day. An early copy does so only if its totals equal all calls acquired on that day. */
 export function provesDay (copy: SQL): SQL<boolean> {
   return sql`(not (${isEarlyCopy(copy)}) or (${copy}.schedine, ${copy}.notti) = (
     select sum(coalesce(k.schedine, c.schedine)), sum(coalesce(k.notti, c.notti))
@@ -48,8 +48,8 @@ export function provesDay (copy: SQL): SQL<boolean> {
 export async function unprovenDays (
   db: Executor, mode: Mode, { from, to }: { from: Day, to: Day }
 ): Promise<readonly AttemptDay[]> {
-  // An attempt around midnight may also count on the next day. A partly acquired submission stays so, and only waits
-  // for its day's receipt.
+  // An attempt around midnight may also count on the next day. A partly acquired submission keeps its state, and only
+  // waits for the receipt of its day.
   return db.execute<AttemptDay & Record<string, unknown>>(sql`
     select a.utente as account, d.giorno::date::text as day, bool_or(r.giorno is not null) as "hasReceipt",
       bool_or(a.incerto) as "hasUncertain"
@@ -72,7 +72,7 @@ export async function unprovenDays (
     order by d.giorno, a.utente`)
 }
 
-/** The time of each day's last fetch by an account, in milliseconds, with or without a receipt. */
+/** The time in milliseconds of the account's last fetch for each day, with or without a receipt. */
 export async function lastFetches (db: Executor, account: string, from: Day): Promise<ReadonlyMap<Day, number>> {
   const { utente, giorno, letta_il } = fetches
   const found = await db.select({ giorno, at: max(letta_il) }).from(fetches)

@@ -68,8 +68,8 @@ export const controlRoutes: FastifyPluginAsyncTypebox<{
     await db.transaction(async (tx) => {
       await (sospeso ? suspendSending(tx, chi, motivo) : resumeSending(tx, chi))
       await app.audit.append(tx, { ...authorOf(request), action: 'sospensione', details: { sospeso } })
-      // Resuming accepts the current chain as the true one. Update the head before the commit, otherwise the next Send
-      // could suspend again.
+      // Resuming accepts the current chain as the true one. Update the noted head before the commit: otherwise the next
+      // Send could suspend again.
       await resuming?.chainHead.update(tx).catch((err: unknown) => {
         throw err instanceof HeadFileError ? new CartellaNonScrivibile({ cause: err }) : err
       })

@@ -44,7 +44,7 @@ const VERIFICA_RICEVUTE = {
   }
 } satisfies RouteShorthandOptions
 
-/** Routes of the police receipts, and their comparison with bookings and submissions. */
+/** Routes of the police receipts, and of their comparison with bookings and submissions. */
 export const receiptRoutes: FastifyPluginAsyncTypebox<ReceiptRoutesOptions> = async (
   app, { archive, mode, keys, clock }
 ) => {

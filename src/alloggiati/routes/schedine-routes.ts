@@ -29,11 +29,11 @@ import type { Segnalazione } from '#schemas/schedina.ts'
 import { GiornataResponse, GiornataBody, PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import { respondToRepeatedDay, dayErrors, submitDay } from '../schedine/day/arrival-day.ts'
 
-// An Idempotency-Key reused for another request is also a 422, of the common shape.
+// 422 has two shapes, because reusing an Idempotency-Key for another request has the common one.
 const failed = Type.Union([Ref(InvioFailure), Ref(ErrorBody)])
 // 202: in progress, for callers with `Prefer: respond-async`.
 const sendResponses = { 200: InvioResponse, 202: Ref(InvioUnderWay), 409: Ref(InvioDuplicate), 422: failed }
-// Set when this or an earlier request with the same key created a submission; a test call does not.
+// `Location` is set when this or an earlier request with the same key created a submission. A test call creates none.
 const headers = { sends: { Location: [200, 202, 409, 422] } } as const
 
 const VALIDA_SCHEDINE = {
@@ -127,7 +127,7 @@ const INVIA_GIORNATA = {
   }
 } satisfies RouteShorthandOptions
 
-/** Routes that check schedine, send them, or write them to a file. Guests are given in the request, or saved ones. */
+/** Routes that check schedine, send them, or write them to a file. The guests are in the request or in a booking. */
 export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
   const { db } = app
   const repeated = (request: FastifyRequest, reply: FastifyReply) => answerRepeated(db, request, reply)
@@ -172,7 +172,7 @@ export const schedineRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContex
     return { schedine, soggiorno, valid: errors.length === 0, errors, warnings }
   })
   app.post('/api/v1/prenotazioni/:id/invio', { ...INVIA_PRENOTAZIONE, preHandler: repeated }, (request, reply) => {
-    // Saved guests can be corrected, so a refusal before a submission exists is not stored under the key.
+    // Hosts can correct saved guests. So a refusal before a submission exists is not stored under the Idempotency-Key.
     request.isUndecided = true
     return submitBooking(db, context, request, requesterOf(request, reply))
   })
@@ -213,12 +213,12 @@ async function apartmentRemarks (
   return [aboutBooking('id_appartamento', messaggio)]
 }
 
-/** A remark on a field of the booking. */
+/** A warning about a field of the booking. */
 function aboutBooking (campo: string, messaggio: string): Segnalazione {
   return { ospite: 0, campo, messaggio }
 }
 
-/** Answers a repeated Idempotency-Key with its submission, and creates none. */
+/** Answers a repeated Idempotency-Key with the submission of the first request, and creates no other. */
 async function answerRepeated (db: Executor, request: FastifyRequest, reply: FastifyReply) {
   const [ricevuta] = request.startedWork ?? []
   if (ricevuta === undefined) return undefined
@@ -226,8 +226,8 @@ async function answerRepeated (db: Executor, request: FastifyRequest, reply: Fas
 }
 
 /**
- * The refusal of guests who were all sent, when their arrival cannot be sent any more. The rules would say to declare
- * them by certified mail.
+ * The refusal for guests who were all sent, and whose arrival the service no longer accepts. Without it the rules would
+ * advise to declare them by certified mail.
  */
 async function sentInTime (
   { ledger, clock }: SchedineContext, booking: Parameters<typeof findMissing>[1]
@@ -242,7 +242,7 @@ async function sentInTime (
   }
 }
 
-/** Sends the saved guests of a booking, or the missing ones. */
+/** Sends the saved guests of a booking, or only those who are not sent yet. */
 async function submitBooking (
   db: Executor,
   context: SchedineContext,
@@ -271,13 +271,13 @@ async function submitBooking (
   return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
 }
 
-/** Notes in the error whether guests without a conflict can be sent alone. */
+/** Adds to the error whether the guests without a conflict can be sent alone. */
 function ofBooking ({ duplicati, confirmable, movedFrom }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
   const othersLeft = new Set(duplicati.map(({ ospite }) => ospite)).size < guests
   return new SchedineGiaInviate(duplicati, { confirmable, othersLeft, movedFrom })
 }
 
-/** Requires confirmation and reason together: other guests than those sent before, or more than the booking has. */
+/** A confirmation needs a reason: for other guests than those sent before, or for more than the booking has. */
 function confirmationErrors (
   { confermo_diverso = false, motivo }: Readonly<Record<string, unknown>>
 ): FieldError[] {

@@ -33,7 +33,7 @@ const LIST_APPARTAMENTI = {
 } satisfies RouteShorthandOptions
 
 const ADD_APPARTAMENTO = {
-  // The service does not return the new id.
+  // No `Location`, because the service does not return the new id.
   config: { access: 'admin', idempotent: true, headers: { sends: { Location: [] } } },
   schema: {
     operationId: 'addAppartamento',
@@ -61,7 +61,7 @@ const CHECK_ALLOGGIATI = {
     operationId: 'checkAlloggiati',
     errorCodes: [...POLICE_ERRORS],
     summary: 'Prova la connessione e le credenziali',
-    // Overload is also a 503, of the common shape.
+    // 503 has two shapes, because overload has the common one.
     response: { 200: CheckResponse, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
   }
 } satisfies RouteShorthandOptions
@@ -93,10 +93,7 @@ interface ServiceRoutesOptions {
   onAccepted (): void
 }
 
-/**
- * Routes of the service, its code tables, and the apartments that it stores for accounts of category "Gestione
- * Appartamenti".
- */
+/** Routes of the service, its code tables, and its apartments, for accounts of category "Gestione Appartamenti". */
 export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (
   app, { service, clock, tables, onAccepted }
 ) => {
@@ -140,8 +137,8 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
 }
 
 /**
- * Refuses a comune that is not given by its code of nine digits.
- * @throws CampiNonValidi with the code, if the text means exactly one comune in force
+ * Refuses a comune that is not given as its code of nine digits.
+ * @throws CampiNonValidi, which names the code if the text means exactly one comune in force
  */
 function refuseName (text: string, tables: Tables, today: Day): void {
   if (/^\d{9}$/.test(text)) return
@@ -151,12 +148,12 @@ function refuseName (text: string, tables: Tables, today: Day): void {
   })
 }
 
-/** Rows per list of a search without a limit. */
+/** Maximum rows per list when a search has no limit. */
 const FOUND_MAX = 100
 
 /**
- * The answer of `GET /api/alloggiati/codici`: whole lists, or at most `limit` matches of `q` per list. A comune is
- * shown with its province, a ceased place with its last day.
+ * The response of `GET /api/alloggiati/codici`: whole lists, or at most `limit` matches of `q` per list. A comune is
+ * shown with its province, a ceased place with its last valid day.
  */
 export function codici (tables: Tables, { q, limit = q?.trim() ? FOUND_MAX : undefined }: CodiciQuery = {}): Codici {
   return {

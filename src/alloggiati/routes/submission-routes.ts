@@ -96,7 +96,7 @@ const VERIFICA_INVII = {
   }
 } satisfies RouteShorthandOptions
 
-/** Days verified by default. */
+/** Number of days that a verification covers by default. */
 const DAYS = 30
 /** Time limit of a verification, so that the response takes less than 25 s. */
 const WITHIN_MS = 20_000
@@ -122,7 +122,7 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   })
   app.get('/api/v1/invii/:id', GET_INVIO, async (request, reply) => {
     const data = await readSubmission(db, keys, scope, request.params.id)
-    // The ETag is for decisions, not for caching: a new receipt changes the answer but not the version.
+    // The ETag is for decisions, not for caching: a new receipt changes the response but not the version.
     reply.header('etag', etag(data.versione))
     return { data }
   })
@@ -165,8 +165,8 @@ async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext
 }
 
 /**
- * Resends, and waits for the end until the caller must be answered. If the resend fails, the sweep retries, and the
- * caller gets no error, because the guests may have been acquired.
+ * Resends, and waits for the result until the time limit of the response. If the resend fails, the sweep retries, and
+ * the caller gets no error, because the guests may have been acquired.
  */
 async function sendAgain (ledger: LedgerContext, id: number): Promise<void> {
   const sending = carryOut(ledger, id, false).catch((err: unknown) => {

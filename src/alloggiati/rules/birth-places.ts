@@ -14,11 +14,11 @@ export interface BirthPlace {
   /** Code of the birth state: given, or implied by the comune; `''` if unknown. */
   stateCode: string
   state: Stato | undefined
-  /** Abbreviation of the province: the comune's if it fits, else as given; `''` if unknown. */
+  /** Abbreviation of the province: as given, or the comune's if none or a former one is given. `''` if unknown. */
   provincia: string
-  /** The given province is another one that the comune had at the birth. */
+  /** The given province differs from the comune's, but the comune belonged to it at the birth. */
   hadProvince: boolean
-  /** `found` only for a birth in Italy. `misplaced`: born abroad, but the comune does not repeat the state's code. */
+  /** `found` only for a birth in Italy. `misplaced`: the birth was abroad, but the comune is not the state's code. */
   comune: ComuneLookup | { status: 'misplaced' }
 }
 
@@ -30,8 +30,8 @@ interface Context { tables: Tables, born: Day | undefined, today: Day }
 
 /**
  * Resolves the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills
- * an empty state. An Italian comune fills an empty state with Italy. Its province replaces an empty one, and one that
- * it had at the birth.
+ * an empty state. An Italian comune fills an empty state with Italy. Its province replaces an empty province, and the
+ * province of the time of birth.
  */
 export function resolveBirth (
   given: { comune: string; provincia: string; stato: string }, { tables, born }: Context
@@ -55,8 +55,8 @@ export function resolveBirth (
 }
 
 /**
- * Resolves the place of issue of a document. Only existing places are valid here (guide p. 9 lists ceased ones for
- * births).
+ * Resolves the place of issue of a document. Only existing places are valid here (the guide, p. 9, allows ceased places
+ * for births).
  */
 export function resolveIssue (code: string, { tables, today }: Context): IssuePlace {
   const state = tables.stato(code)
@@ -70,7 +70,7 @@ function impliedState (code: string, comune: ComuneLookup, tables: Tables): stri
   return comune.status === 'absent' || comune.status === 'unknown' ? '' : ITALY
 }
 
-/** Looks up a comune by 9 digits, or by the last 6 if day and province leave one match. */
+/** Looks up a comune by 9 digits, or by the last 6 if only one match fits day and province. */
 function findComune (code: string, tables: Tables, day: Day | undefined, provincia: string): ComuneLookup {
   if (code === '') return { status: 'absent' }
   const known = code.length === 6 ? tables.comuniByShortCode(code) : [tables.comune(code) ?? []].flat()

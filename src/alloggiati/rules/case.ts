@@ -7,7 +7,7 @@ import type { Tables } from '../tables/code-tables.ts'
 import { groupsOf } from './guest-groups.ts'
 import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './birth-places.ts'
 
-/** The input of `validate`. Items of `ospiti` may be anything: a stored guest, a field of the wrong type, null. */
+/** The input of `validate`. Items of `ospiti` may be any value: a stored guest, a field of the wrong type, null. */
 export interface Input {
   ospiti: readonly unknown[]
   soggiorno: Readonly<Record<string, unknown>>
@@ -16,19 +16,19 @@ export interface Input {
   tables: Tables
   /** Today in Europe/Rome. */
   today: Day
-  /** How the schedine reach the police; by default through the service. */
+  /** The channel by which the schedine reach the police; the service by default. */
   channel?: Channel
 }
 
-/** The web service, or certified mail (PEC) to the questura, which also takes older arrivals. */
+/** The web service, or certified mail (PEC) to the questura, which also accepts older arrivals. */
 export type Channel = 'service' | 'mail'
 
 /** One guest with all derived values, computed once for all rules. */
 export interface GuestCase {
   index: number
-  /** The trimmed text fields; absent ones are `''`. */
+  /** The trimmed text fields. Missing fields are `''`. */
   fields: Readonly<Record<SchedinaField, string>>
-  /** The guest type. For an unknown one the type that it names, or a single guest if there is a document; else `''`. */
+  /** The guest type. An unknown type is looked up by name, else a document makes a single guest; otherwise `''`. */
   type: string
   sex: 'M' | 'F' | undefined
   cognome: Folded
@@ -42,9 +42,9 @@ export interface GuestCase {
   group: readonly number[]
   /** Index of the group's first guest. */
   leader: number
-  /** Index of an earlier guest with the same name and birth date. */
+  /** Index of an earlier guest with the same names and birth date. */
   repeats: number | undefined
-  /** Index of an earlier guest whose document, which is sent too, has the same number. */
+  /** Index of an earlier guest with the same document number, if both documents are sent. */
   sameDocument: number | undefined
   stay: ReturnType<typeof stayOf>
   /** The days of this guest. */
@@ -137,10 +137,9 @@ function typeOf (fields: Record<SchedinaField, string>, tables: Tables): string 
 }
 
 /**
- * Prepares the stay. `arrival` and `checkOut` are valid days; `nights` and `apartment` fit a record. Without
- * `numero_notti` the nights are counted up to `check_out` (`isCounted`); `counted` is not positive if the days are
- * reversed. Any
- * given apartment, even an invalid one, asks for records of 174 characters.
+ * Prepares the stay. `arrival` and `checkOut` are valid days. `nights` and `apartment` fit a record. Without
+ * `numero_notti` the nights are counted up to `check_out` (`isCounted`). `counted` is not positive if the days are
+ * reversed. With any apartment, even an invalid one, records have 174 characters.
  */
 function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']) {
   const checkIn = typeof check_in === 'string' ? check_in.trim() : ''

@@ -1,8 +1,8 @@
 interface Script { name: string, contains: RegExp, letters: string, latin: string }
 
 /**
- * Letters that look like Latin ones, above their Latin counterparts (Unicode UTS #39, confusables). They are typed by
- * mistake on a keyboard with two alphabets, and look right.
+ * Letters that look like Latin ones, above their Latin counterparts (Unicode UTS #39, confusables). People with
+ * keyboards for two alphabets type them by mistake.
  */
 const SCRIPTS: readonly Script[] = [
   {
@@ -22,8 +22,8 @@ const SCRIPTS: readonly Script[] = [
 const FULL_WIDTH = /^[！-～]$/u
 
 /**
- * Lists refused characters for a message; `refused` holds each once. A lookalike from another alphabet is named,
- * because the person who typed it sees nothing wrong.
+ * Lists refused characters for a message. `refused` contains each character once. The list names the alphabet of a
+ * lookalike, because the person who typed it cannot see the difference.
  */
 export function describeCharacters (refused: string): string {
   const plain: string[] = []

@@ -18,7 +18,7 @@ const COMMON =
   'RIFUG titolo di viaggio'
 const NO_PERMIT = 'Il permesso di soggiorno non è ammesso: serve il passaporto o un altro documento d’identità'
 
-/** The way on for a minor, who may have no document. */
+/** Advice about a minor, who may have no document. */
 function childHint (guest: GuestCase): string {
   return isMinor(guest)
     ? '. Se il minore viaggia con chi lo accompagna, indicarlo come suo familiare (19). Se il capo è già stato ' +
@@ -26,12 +26,12 @@ function childHint (guest: GuestCase): string {
     : ''
 }
 
-/** Whether no other rule refuses the number. */
+/** Whether no other rule refuses the document number. */
 function isSendable ({ refused, text }: Pick<GuestCase['documentNumber'], 'refused' | 'text'>): boolean {
   return refused === '' && HAS_SIGNS.test(text) && text.length <= NUMBER_LENGTH
 }
 
-/** Rules about the document of guests who bring one. */
+/** Rules about the documents of guests who need one. */
 const HOLDER_RULES: readonly Rule[] = [
   {
     id: 'tipo-documento-mancante',
@@ -182,7 +182,7 @@ const HOLDER_RULES: readonly Rule[] = [
   }
 ]
 
-/** Rules about the identity document, which single guests and leaders bring. */
+/** Rules about the identity document, which single guests and leaders must have. */
 export const DOCUMENT_RULES: readonly Rule[] = [
   ...HOLDER_RULES.map((rule) => ({ concerns: WITH_DOCUMENT, ...rule })),
   {

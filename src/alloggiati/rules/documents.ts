@@ -2,9 +2,9 @@
 interface NumberFormat { patterns: readonly RegExp[], description: string }
 
 /**
- * Number formats of the commonest Italian documents by type, without blanks. They only cause warnings, because older
- * models exist, and hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal of
- * the Ministry of the Interior (CA00000AA; the first electronic cards had 7 digits and 2 letters), Motorizzazione
+ * Number formats of the commonest Italian documents by type, without blanks. A mismatch is only a warning, because
+ * older models exist, and hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal
+ * of the Ministry of the Interior (CA00000AA; the first electronic cards had 7 digits and 2 letters), Motorizzazione
  * (licence: U1 and 8 signs since 2013, province and 8 signs before).
  */
 const ITALIAN_FORMATS: Readonly<Record<string, NumberFormat>> = {
@@ -34,7 +34,7 @@ const WORDS = new Set(
   'NUMERO PASSAPORTO PASSPORT CARTA PATENTE').split(' ')
 )
 
-/** Whether a number (folded) only fills the field: one sign repeated, a sequence, or a word for its absence. */
+/** Whether a number (folded) is a placeholder: one sign repeated, a sequence, or a word for a missing number. */
 export function isPlaceholder (number: string): boolean {
   const signs = number.replace(/[-./]/g, '')
   const isSequence = signs.length > 3 && SEQUENCES.some((sequence) => sequence.includes(signs))

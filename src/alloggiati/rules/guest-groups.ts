@@ -1,8 +1,8 @@
 import { leaderTypeOf, memberTypeOf } from '#schemas/guest-types.ts'
 
 /**
- * Splits a list of guest types into groups of indices: a leader with the members that follow directly, or one guest
- * alone. A member without a leader is a group alone, so no index is lost.
+ * Splits a list of guest types into groups of indices: a leader with the members directly after, or one single guest. A
+ * member without a leader is a separate group, so no index is lost.
  */
 export function groupsOf (types: readonly string[]): number[][] {
   const groups: number[][] = []

@@ -13,7 +13,7 @@ const UNUSUAL_AGE = 100
 const IMPOSSIBLE_AGE = 130
 const FULL_AGE = 18
 const LETTER = /[A-Z]/
-/** The layout requires both names, a sex and a whole date, and no manual covers documents that lack them. */
+/** The layout requires both names, a sex and a complete date. No manual covers documents that lack them. */
 const singleName = (name: string) =>
   `. Se il documento ha un nome solo, di norma lo si ripete: indicare «${name}» anche qui. ` +
   'Nel dubbio chiedere alla Questura'
@@ -109,7 +109,6 @@ function isImpossiblyOld (guest: GuestCase): boolean {
   return ageOf(guest) >= IMPOSSIBLE_AGE && ageOf({ ...guest, born: addDays(guest.born!, 1) }) >= IMPOSSIBLE_AGE
 }
 
-/** Whether the guest is under 18 at the arrival. */
 export function isMinor (guest: GuestCase): boolean {
   return ageOf(guest) >= 0 && ageOf(guest) < FULL_AGE
 }
@@ -120,13 +119,13 @@ function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
   return born !== undefined && born <= on ? ageInYears(born, on) : -1
 }
 
-/** The first words that fit. A longer first word is cut. */
+/** The first words of the text that fit. A first word that does not fit is cut. */
 function wordsWithin (text: string, length: number): string {
   const cut = text.slice(0, length + 1)
   return cut.slice(0, cut.includes(' ') ? cut.lastIndexOf(' ') : length)
 }
 
-/** The rules of a name, with its maximum length by the layout. */
+/** Rules about a name, whose maximum length comes from the layout. */
 function nameRules (field: 'cognome' | 'nome', subject: string): Rule[] {
   const { length } = FIELDS[field]
   const other = field === 'nome' ? 'cognome' : 'nome'

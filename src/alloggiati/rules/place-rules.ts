@@ -188,19 +188,19 @@ function bornInItaly ({ birth }: GuestCase): boolean {
   return birth.stateCode === ITALY
 }
 
-/** Values that name the province of a comune as the right one. */
+/** Message values that name the province of a comune. */
 function comuneProvince ({ descrizione, provincia }: Comune): Values {
   return { consiglio: `: ${descrizione} è in provincia di ${provincia}`, proposta: provincia }
 }
 
-/** Values for the message about a state no longer in force on `day`, with those that succeeded to it. */
+/** Values for the message about a state no longer in force on `day`, with its successors. */
 function endedState (state: Stato | undefined, day: Day, tables: Tables): false | Values {
   const values = ended(state, day)
   if (values === false) return false
   return { ...values, ...advice(matchingStates(state!.descrizione, tables, day), ': indicare lo stato di oggi') }
 }
 
-/** Values for the message about a place no longer in force on `day`. False if it was in force. */
+/** Values for the message about a place no longer in force on `day`. False if the place was in force. */
 function ended (
   luogo: { descrizione: string; cessato_il: string | null; provincia?: string } | undefined,
   day: string

@@ -7,12 +7,12 @@ import { inForce, ITALY, type Codice, type Comune, type Stato } from '../tables/
 /** Maximum candidates in a message: the Soviet Union has 15 successor states. */
 const LISTED_MAX = 15
 
-/** Offices that issue documents. The name or sign of their place follows. `MC` is the Motorizzazione. */
+/** Offices that issue documents. The name or sign of their place follows in the text. `MC` is the Motorizzazione. */
 const OFFICE = new RegExp(
   '^(?:COMUNE|MUNICIPIO|QUESTURA|PREFETTURA|COMMISSARIATO|MOTORIZZAZIONE(?: CIVILE)?|UMC|MCTC|MC TC|MC|MIT) ' +
   '(?:DI |DEL |DELLA |DELL )?'
 )
-/** The central office of the Motorizzazione, in Rome. Driving licences of all Italy name it (field 4c). */
+/** The central office of the Motorizzazione in Rome, which field 4c of driving licences names. */
 const CENTRAL_OFFICE = /^(?:MIT ?)?UCO$|^MIT$|^MIMS$/
 const ROME = '412058091'
 
@@ -24,8 +24,8 @@ export function isCentralOffice (text: string): boolean {
 const TO_SEARCH = '. Cercare il codice con il nome in GET /api/alloggiati/codici?q='
 
 /**
- * The end of a message about a wrong value (`consiglio`), and the value to propose if exactly one fits.
- * @param otherwise the end when no value fits
+ * The end of a message about a wrong value (`consiglio`), and the proposed value if exactly one fits.
+ * @param otherwise the end of the message when no value fits
  */
 export function advice (
   found: readonly (Codice | Comune)[], otherwise = TO_SEARCH
@@ -43,7 +43,7 @@ export function matchingStates (text: string, tables: Tables, day: Day): readonl
   return tables.named('paesi', isComune ? ITALY : text).filter((state) => inForce(state, day))
 }
 
-/** Finds the comuni in force with this name or code, in the given province if there are any. */
+/** Finds the comuni in force with this name or code. If some are in the given province, returns only these. */
 export function matchingComuni (text: string, provincia: string, tables: Tables, day: Day): readonly Comune[] {
   const found = tables.named('comuni', text).filter((comune) => inForce(comune, day))
   const listed = found.filter((comune) => comune.provincia === provincia)
@@ -60,7 +60,7 @@ export function matchingIssuers (text: string, tables: Tables, day: Day): readon
     : matchingComuni(office.input.slice(office[0].length), '', tables, day)
 }
 
-/** The comuni that succeeded to an ended one: the same name, or the code that a new name gave it (900 more). */
+/** The successors of an ended comune: the same name, or the code that a renaming assigned (900 more). */
 export function successors ({ codice, descrizione }: Comune, tables: Tables, day: Day): readonly Comune[] {
   const sameName = tables.named('comuni', descrizione).filter((comune) => (
     comune.codice.startsWith(codice.slice(0, 3)) && inForce(comune, day)))

@@ -6,22 +6,22 @@ import type { Comune } from '../tables/types.ts'
 
 const VALUE_MAX = 30
 
-/** Values for the `{…}` of a rule's message. `proposta` is the only right value, for clients to fill in. */
+/** Values for the `{…}` of a rule's message. `proposta` is the only right value, which clients can fill in. */
 export type Values = Readonly<Record<string, string | number | undefined>>
 
 /** One rule of the police record. */
 export interface Rule {
   id: string
   field: RemarkField
-  /** The guest types that it applies to; all by default. */
+  /** The guest types to which the rule applies; all by default. */
   concerns?: readonly string[]
-  /** Without it the rule is an error, which blocks a submission. */
+  /** Severity `error` by default, which blocks a submission. */
   severity?: 'warning'
-  /** Italian; `{name}` is replaced by the values that `applies` returns. */
+  /** The message in Italian. `{name}` is replaced by the value of that name from `applies`. */
   message: string
-  /** The official document, or the reason for a rule of our own. */
+  /** The official document, or the reason for a rule of this project. */
   source: string
-  /** Whether the rule is broken. Returns false if its precondition fails, which another rule reports. */
+  /** Whether the guest breaks the rule. False if its precondition fails, because another rule reports that. */
   applies (guest: GuestCase): boolean | Values
 }
 
@@ -33,7 +33,7 @@ export const OWN_DAY_FIELDS = ['arrivo', 'partenza'] as const
 /** The possible subjects of a remark, by API name; `ospiti` is the whole list. */
 type RemarkField = SchedinaField | typeof STAY_FIELDS[number] | typeof OWN_DAY_FIELDS[number] | 'ospiti'
 
-/** Fields with different names in record and API. */
+/** Fields whose names differ between record and API. */
 const API_NAMES: Partial<Record<FieldFault['field'], RemarkField>> = {
   data_arrivo: 'check_in',
   permanenza: 'numero_notti',
@@ -48,7 +48,7 @@ export function apiName (field: FieldFault['field']): string {
   return API_NAMES[field] ?? field
 }
 
-/** The advice of a rule on a value that is no day, with the right spelling of a day in another notation. */
+/** The advice about a value that is no valid day. It gives the right spelling for a day in another notation. */
 export function dayAdvice (text: string): Values {
   const valore = text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
   const proposta = readDay(text)

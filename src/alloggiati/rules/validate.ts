@@ -24,13 +24,13 @@ export interface AcceptedList {
   records: RecordSchedina[]
   /** The encoded line of each record. */
   lines: string[]
-  /** For each guest the index of the group's leader, or its own. */
+  /** For each guest, the index of the group's leader. A guest without a leader has the own index. */
   leaders: number[]
 }
 
 /**
- * Validates a list of guests and their stay. It never throws, and accepts any list. Remarks on the stay are given once,
- * on the first guest. An empty list is an error of guest 0.
+ * Validates a list of guests and their stay. It never throws, and accepts any list. Errors and warnings about the stay
+ * appear once, on the first guest. An empty list is an error on guest 0.
  */
 export function validate (input: Input): Validation {
   if (input.ospiti.length === 0) {
@@ -49,8 +49,7 @@ export function validate (input: Input): Validation {
       accepted.records.push(record)
       accepted.leaders.push(guest.leader)
     } catch (error) {
-      // The layout may refuse a value that passed the rules.
-      /* c8 ignore next -- nothing else is thrown; a fault of the program would not be a remark on a guest */
+      /* c8 ignore next -- only a defect of the program throws another error, which is no remark on a guest */
       if (!(error instanceof CodecError)) throw error
       errors.push({ ospite: guest.index, campo: apiName(error.field), messaggio: error.message })
     }
@@ -87,7 +86,7 @@ export const RULES: readonly Rule[] = [
   ...STAY_RULES, ...OWN_DAYS_RULES, ...LIST_RULES, ...PERSON_RULES, ...PLACE_RULES, ...DOCUMENT_RULES
 ]
 
-/** The record of a guest without errors, in whom all required fields are present. */
+/** The record of a guest without errors. Such a guest has all required fields. */
 function recordOf (guest: GuestCase): RecordSchedina {
   const { fields, stay: { apartment }, days: { arrival, nights }, born, birth, cognome, nome } = guest
   return {
@@ -106,14 +105,14 @@ function recordOf (guest: GuestCase): RecordSchedina {
   }
 }
 
-/** Comune and province; blank for a birth abroad. */
+/** Comune and province, which are blank for a birth abroad. */
 function birthFields ({ birth: { comune, provincia } }: GuestCase) {
   return comune.status === 'found'
     ? { comune_nascita: comune.comune.codice, provincia }
     : { comune_nascita: '', provincia: '' }
 }
 
-/** The document; blank for guests who bring none. */
+/** The document, which is blank for guests who need none. */
 function documentFields ({ fields, documentNumber, issue }: GuestCase) {
   if (!WITH_DOCUMENT.includes(fields.tipo_alloggiato)) return { tipo_doc: '', num_doc: '', luogo_rilascio: '' }
   return {

@@ -11,9 +11,9 @@ import type { Tables } from '../tables/code-tables.ts'
 
 /** Dependencies of the routes that accept schedine. */
 export interface SchedineContext {
-  /** Null without credentials: then nothing can be sent. */
+  /** Null without credentials. Then no submission can be sent. */
   ledger: LedgerContext | null
-  /** Keys that fingerprint guests, to compare them with sent ones. */
+  /** Keys for the fingerprints of guests, which are compared with those of sent guests. */
   keys: Keys
   mode: LedgerContext['mode']
   clock: Clock
@@ -22,13 +22,13 @@ export interface SchedineContext {
 
 /** A request to send guests. */
 export interface Order extends FileBody {
-  /** For each guest, the caller's index, if it is not the index in the list. */
+  /** For each guest, the caller's index. Missing if it equals the index in the list. */
   indices?: readonly number[]
-  /** Guests sent differently than stored. Their errors mention it. */
+  /** Warnings about guests who are sent with other data than stored. Error responses include them. */
   avvisi?: readonly Segnalazione[]
-  /** Set when the guests are saved guests of the booking: its version when they were read. */
+  /** For saved guests of a booking: its version when they were read. */
   versions?: ReadonlyMap<number, number>
-  /** The nights of each guest, when they are not those of the stay. */
+  /** The nights of each guest, if they differ from the nights of the stay. */
   nights?: readonly number[]
   /** The arrival that the caller named. */
   dal?: Day | undefined
@@ -53,7 +53,7 @@ function differences ({ prenotazione, soggiorno }: Pick<Order, 'prenotazione' | 
   }))
 }
 
-/** Validates a list of guests as of today. A stay with an apartment makes lines of 174 characters. */
+/** Validates a list of guests as of today. With an apartment in the stay, lines have 174 characters. */
 export async function validateGuests (
   { tables, clock }: SchedineContext,
   ospiti: readonly Schedina[],
@@ -65,7 +65,7 @@ export async function validateGuests (
   })
 }
 
-/** The remarks of a list that begins with `dal`: those on the arrival are about that field. */
+/** The remarks on a list that begins with `dal`. Those on the arrival refer to `dal` instead. */
 export function namedByCaller (remarks: readonly Segnalazione[], dal: Day | undefined): Segnalazione[] {
   return remarks.map((each) => dal !== undefined && each.campo === 'check_in' ? { ...each, campo: 'dal' } : each)
 }

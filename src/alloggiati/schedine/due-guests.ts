@@ -10,10 +10,10 @@ import { arrivedPlaces, declaredPlaces, nextPeriods, type ComparedStay } from '.
 const TOO_LATE = '; il servizio non accetta più le notti prima di ieri: per queste scaricare il file per la PEC ' +
   '(POST /api/alloggiati/file) e registrarlo (POST /api/v1/invii/deposito)'
 
-/** Guests of a booking whose records name the same arrival day, by place in the booking, with the nights of each. */
+/** Guests of a booking with the same arrival day in their records. `places` and `nights` have one entry per guest. */
 interface DueGuests { day: Day, places: number[], nights: number[] }
 
-/** The guests who arrive on a day, or arrive again because their nights before it are declared. */
+/** The guests who arrive on a day, or who are declared again because their declared nights end on it. */
 export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests {
   const periods = nextPeriods(compared, today)
   const declared = declaredPlaces(compared)
@@ -40,7 +40,7 @@ function renewals (arrival: Day, departure: Day): Day[] {
 }
 
 /**
- * The guests to send with `dal`: the first night that is not declared, and that the service still accepts.
+ * The guests to send with `dal`: the first undeclared night that the service still accepts.
  * @throws CampiNonValidi for any other day
  */
 export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuests {
@@ -52,7 +52,7 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
     : compared.days.flatMap(({ arrival, departure }, place) =>
       declared[place] ? periods[place]?.from ?? [] : renewals(arrival, departure))
   const allowed = [...new Set(days)].toSorted()
-  // When every night is declared, the later error about guests who were sent is more exact.
+  // When every night is declared, a later check gives a more exact error about guests who were sent.
   const isSent = allowed.length === 0 && declaredPlaces(compared, (arrival) => arrival === dal).includes(true)
   if (!isSent && !allowed.includes(dal)) {
     throw new CampiNonValidi({ campo: 'dal', ...wrongNight(allowed, dal, today) })
@@ -75,7 +75,7 @@ function wrongNight ([only, ...others]: readonly Day[], dal: Day, today: Day): O
 
 /**
  * The guests to send without `dal`: those who arrive with the booking, or today or yesterday.
- * @throws CampiNonValidi when only the nights of a prolonged stay can be sent; the error gives the day for `dal`
+ * @throws CampiNonValidi when only the nights of a prolonged stay can be sent; the error names the day for `dal`
  */
 export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   const { stay: { check_in }, days } = compared
@@ -106,7 +106,7 @@ export function repeatedArrivals (compared: ComparedStay, today: Day): Day[] {
   return [...again, ...unsaved].filter((day) => day > check_in && arrivalWindowOpen(day, today)).toSorted()
 }
 
-/** The places of a booking that are not among those due. */
+/** The places of a booking whose guests are not due. */
 export function otherPlaces ({ ospiti }: Pick<StayWithGuests, 'ospiti'>, { places }: DueGuests): number[] {
   return ospiti.flatMap((_, place) => places.includes(place) ? [] : place)
 }

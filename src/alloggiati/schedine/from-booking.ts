@@ -21,14 +21,14 @@ import { arrivingNow, dueFrom, otherPlaces } from './due-guests.ts'
 
 type StoredType = string | null
 
-/** The part of a booking to report, and its apartment. */
+/** The guests of a booking to report, and its apartment. */
 interface BookingChoice { dal?: Day | undefined, id_appartamento?: number | undefined }
 
-/** Guests of one arrival day, each with the place in the booking. */
+/** Guests with the same arrival day. `places` gives their places in the booking. */
 interface Chosen {
   schedine: SchedinaIntera[]
   places: number[]
-  /** Remarks on guests who are sent differently than stored. */
+  /** Warnings about guests who are sent with other data than stored. */
   avvisi: Segnalazione[]
 }
 
@@ -41,10 +41,10 @@ interface BookingSchedine extends Chosen {
   unsaved: number
   stato: BookingState
   nome_cognome: string
-  /** The version of the booking that the guests were read from. */
+  /** The version of the booking when the guests were read. */
   versione: number
   soggiorno: SoggiornoDaPrenotazione
-  /** Remarks on guests who are due on another day. */
+  /** Warnings about guests who are due on another day. */
   later: Segnalazione[]
 }
 
@@ -56,8 +56,8 @@ type Guests = {
 
 /**
  * Reads the schedine of a booking's saved guests and its stay, in the form of `invio`: those who arrive together, or
- * those whose nights from `dal` are not declared. Unknown fields are `''`, and the rules judge them.
- * @throws PrenotazioneNonTrovata, CampiNonValidi if nothing is due from that day
+ * those whose nights from `dal` are not declared. Unknown fields are `''`, which the rules then check.
+ * @throws PrenotazioneNonTrovata, CampiNonValidi if no guest is due from that day
  */
 export async function fromBooking (
   comparison: Comparison, id: number, { dal, id_appartamento }: BookingChoice
@@ -86,7 +86,7 @@ export async function fromBooking (
   }
 }
 
-/** Remarks on guests who arrive after a day. */
+/** Warnings about guests who arrive after a day. */
 function laterOf (stay: StayWithGuests, others: readonly number[], day: Day): Segnalazione[] {
   const nights = nightsOf(stay)
   return others.flatMap((ospite) => {
@@ -96,7 +96,7 @@ function laterOf (stay: StayWithGuests, others: readonly number[], day: Day): Se
   })
 }
 
-/** The schedine of stored guests, in order. A member's stored document is left out. */
+/** The schedine of stored guests, in order, without the documents of members. */
 export function schedineOf (guests: StayWithGuests['ospiti']): SchedinaIntera[] {
   const types = guestTypes(guests.map(({ tipo_alloggiato }) => tipo_alloggiato))
   return guests.map((guest, at) => {
@@ -113,9 +113,9 @@ function stored (guest: StayWithGuests['ospiti'][number]): SchedinaIntera {
 }
 
 /**
- * Completes the guest types of a list, and keeps stored ones. A guest without a type is a member of the leader before
- * him. Without one he is a leader if others follow (of a family, unless they are members of a group), else a single
- * guest.
+ * Completes the guest types of a list, and keeps stored types. A guest without a type is a member if a leader precedes.
+ * Otherwise the guest is a leader if others follow, or a single guest. A leader leads a family, unless group members
+ * follow.
  */
 export function guestTypes (stored: readonly StoredType[]): string[] {
   let member: string | undefined
@@ -126,13 +126,13 @@ export function guestTypes (stored: readonly StoredType[]): string[] {
   })
 }
 
-/** The type of a guest without a leader, by the next guest's: null is untyped, undefined means no next guest. */
+/** The type of a guest without a leader, by the next guest's. Null: the next is untyped. Undefined: no next guest. */
 function leaderOf (next: StoredType | undefined): string {
   if (next === null) return FAMILY_LEADER
   return (next === undefined ? undefined : leaderTypeOf(next)) ?? SINGLE_GUEST
 }
 
-/** The reasons to omit a guest from a list: as a leader, and as a member. */
+/** The reasons to omit a guest from a list, one for a leader and one for a member. */
 interface Reason { leader: string, members: string }
 
 const SENT: Reason = {
@@ -149,8 +149,8 @@ const NOT_DUE: Reason = {
 }
 
 /**
- * Finds the guests of a booking without a live row. A guest whose leader or members were sent already is sent as a
- * single guest, with the stored document.
+ * Finds the guests of a booking without a live row. A guest whose leader or members were already sent becomes a single
+ * guest, with the stored document.
  * @throws NullaDaInviare when no guest is left, SchedineInCorso while one of them is being sent
  */
 export async function findMissing (
@@ -159,7 +159,7 @@ export async function findMissing (
 ): Promise<Chosen> {
   const guests = places.map((place) => guestAt(check_in, all.documents[place]!))
   const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
-  // The same document with another name may be another guest: a person must confirm.
+  // The same document with another name may be another guest: so a person must confirm.
   const earlier = conflicts.flatMap(({ duplicate: { ospite, ricevuta, motivo } }) =>
     ricevuta === null || motivo !== 'stessa_persona' ? [] : { place: places[ospite]!, ricevuta })
   const sent = new Set(earlier.map(({ place }) => place))
@@ -176,9 +176,9 @@ export async function findMissing (
 }
 
 /**
- * Chooses guests of a booking. A leader keeps the members who are chosen with him. Without a leader or members a guest
- * is single, with the stored document.
- * @param isOut why the guest of a place is not chosen
+ * Chooses guests of a booking. A leader keeps only chosen members. Without a leader or members a guest is single, with
+ * the stored document.
+ * @param isOut the reason why the guest of a place is not chosen
  */
 export function choose (all: Guests, isOut: (place: number) => Reason | undefined): Chosen {
   const groups = groupsOf(all.schedine.map(({ tipo_alloggiato }) => tipo_alloggiato))

@@ -7,27 +7,27 @@ import { type Reserved, reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type SubmissionResult } from '../ledger/sending/dispatch.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
-/** Extra wait for a held caller, whose submission is just being freed. */
+/** Extra time for a held caller, while its submission is being given up. */
 const HELD_MS = 10_000
 
 /** The parts of a request that the sending code needs. */
 export interface Requester {
-  /** The caller does not wait for the result (RFC 7240, `respond-async`). */
+  /** The caller does not wait for the result (`Prefer: respond-async`, RFC 7240). */
   isAsync: boolean
   hasHungUp (): boolean
-  /** The age of the request in milliseconds. */
+  /** Milliseconds since the request arrived. */
   waitedMs (): number
   /** Stores the reference with the request's Idempotency-Key. */
   recordReference (tx: Transaction, ricevuta: string): Promise<void>
-  /** Sets the `Location` of the submission. */
+  /** Sets `Location` to the URL of the submission. */
   locate (id: number): void
-  /** Marks the response as not final: a repeated request with the same key gets the current state. */
+  /** Marks the response as not final. A repeated request with the same key then returns the current state. */
   leaveOpen (): void
   /** Sets `Preference-Applied` if the caller sent `Prefer: respond-async`. */
   confirmAsync (): void
   /**
    * Marks the response as final, and stores it. If nothing was sent for a transient reason, a repeated request with the
-   * same key starts again.
+   * same key is executed again.
    */
   end (): void
 }
@@ -53,8 +53,8 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
 }
 
 /**
- * A caller who waits until the time is up, or disconnects. Once held, the caller gets the result. Once answered, `hold`
- * returns false.
+ * A caller who waits until the time limit, or disconnects. After `hold` returned true, the caller gets the result. Once
+ * answered, `hold` returns false.
  */
 export function waitingCaller (
   { isAsync, hasHungUp, waitedMs }: Pick<Requester, 'isAsync' | 'hasHungUp' | 'waitedMs'>
@@ -68,7 +68,7 @@ export function waitingCaller (
       isHeld ||= isThere && !hasHungUp()
       return isHeld && !isAnswered
     },
-    /** Waits for `work`, which may hold the caller, until the request is `ms` old. */
+    /** Waits for `work` until the request is `ms` old, or longer if `work` holds the caller. */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
       if (isThere) await waitAtMost(Math.max(0, ms - waitedMs()), work)
       isThere = false
@@ -79,8 +79,8 @@ export function waitingCaller (
 }
 
 /**
- * Sends a submission, and waits for the result as long as its caller does.
- * @returns undefined when it continues in the background
+ * Sends a submission, and waits for the result while the caller does.
+ * @returns undefined when the Send continues in the background
  */
 export async function follow (
   ledger: LedgerContext, { id, ricevuta }: Reserved, requester: Requester
@@ -89,7 +89,7 @@ export async function follow (
   let result: SubmissionResult | undefined
   const work = carryOut(ledger, id, caller).then(
     (end) => { result = end },
-    // The submission is stored, so the sweep continues it.
+    // The submission is stored, so the sweep will continue it.
     (err: unknown) => ledger.log.error({ err, ricevuta }, 'a submission could not be followed to its end')
   )
   await caller.waitFor(work, ledger.service.respondWithinMs)
@@ -100,8 +100,7 @@ export async function follow (
 const WRITTEN_WITHIN_MS = 25_000
 
 /**
- * Inserts a submission while its caller waits. If it waits too long for a lock, it is given up, and its transaction is
- * rolled back.
+ * Inserts a submission while its caller waits. After too long a wait for a lock, the transaction is rolled back.
  * @throws ServizioOccupato, and errors of `reserve`
  */
 export async function reserveInTime (

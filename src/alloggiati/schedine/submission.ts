@@ -30,8 +30,8 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import { foldName, nameKey } from '../codec/folding.ts'
 
 /**
- * Validates a list of guests and sends it to the police, or makes a dry run in test mode. An undecided Send continues
- * in the background, and is answered as in progress.
+ * Validates a list of guests and sends it to the police, or makes a dry run in test mode. A Send without a result in
+ * time continues in the background, and the response says that it is in progress.
  * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, PrenotazioneCambiata, RegistroNonDisponibile,
  * ServizioOccupato
  */
@@ -80,7 +80,7 @@ async function send (
 ): Promise<InvioResponse> {
   const { db, service } = ledger
   const { records } = accepted
-  // Checked before anything is written, because a suspended submission could not be sent.
+  // Checked before any write, because a submission cannot be sent during a suspension.
   if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
   const prenotazione_id = await findBooking(db, stay, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
@@ -111,12 +111,12 @@ async function send (
   return avvisi.length === 0 ? response : { ...response, avvisi }
 }
 
-/** A remark if fewer guests of the booking are declared for the first night than stay in it. */
+/** A warning if fewer guests are declared for the first night than stay in the booking. */
 async function othersOf (
   { db, keys, mode, clock }: LedgerContext, id: number, { data_arrivo, permanenza }: RecordSchedina
 ): Promise<Segnalazione[]> {
   const [stay] = await staysById(db, [id])
-  // The booking may be deleted or moved by now. The result is reported all the same.
+  // The booking may have been deleted or moved meanwhile. The result is reported anyway.
   if (stay === undefined || data_arrivo < stay.check_in || data_arrivo >= departureOf(stay)) return []
   const compared = await compareStay({ db, keys, mode, today: clock.today() }, stay)
   const { present, declared } = guestsOfNight(compared, data_arrivo)
@@ -134,7 +134,7 @@ function closeIfDecided (requester: Requester, stato: State): void {
 }
 
 /**
- * The answer for a submission that is not under way.
+ * The response for a submission that is not in progress.
  * @throws InvioFallito when not all guests were acquired
  */
 function responseOf (
@@ -174,7 +174,7 @@ function failure (
     return new InvioFallito('ESITO_SCONOSCIUTO', { messaggio_soap, ...reference })
   }
   const refused = schedine.filter(({ esito }) => esito === 'rifiutata')
-  // A row excluded because of another row has no error code of the service.
+  // A row that was excluded because of another row has no error code from the service.
   const first = refused.find(({ codice_errore: code }) => code) ?? refused[0]!
   const { messaggio_soap: name, dettaglio } = serviceTexts(first)
   const why = [name, dettaglio].filter((text) => text !== '').join(': ')
@@ -191,7 +191,7 @@ function failure (
 
 const TO_CHOOSE = ': indicare un id_appartamento fra quelli di GET /api/v1/appartamenti'
 
-/** The service's texts about a row, with the way on for an apartment that it does not know. */
+/** The service's texts about a row. For an apartment that the service does not know, advice is added. */
 export function serviceTexts ({ codice_errore, messaggio_soap, dettaglio }: Omit<RowResult, 'indice'>) {
   const advice = /appartamento/i.test(dettaglio ?? '') ? TO_CHOOSE : ''
   return {
@@ -200,8 +200,8 @@ export function serviceTexts ({ codice_errore, messaggio_soap, dettaglio }: Omit
 }
 
 /**
- * Responds to a repeated request with the current state of the submission that the first one created.
- * @throws SchedineInCorso while it is under way; InvioFallito
+ * Responds to a repeated request with the current state of the submission that the first request created.
+ * @throws SchedineInCorso while the submission is in progress; InvioFallito
  */
 export async function respondToRepeat (db: Executor, ricevuta: string, requester: Requester): Promise<InvioResponse> {
   const { id, metodo, prenotazione_id } = invii
@@ -219,8 +219,8 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
 }
 
 /**
- * Finds the booking of a submission: the one given, else the only one with the same arrival whose main guest is first
- * in the list. Null if there is none, or more than one.
+ * Finds the booking of a submission: the given one, else the only one with the same arrival and with the list's first
+ * guest as main guest. Null if no booking or several match.
  * @throws CampiNonValidi when the given booking does not exist
  */
 export async function findBooking (

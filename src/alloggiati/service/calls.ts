@@ -6,7 +6,7 @@ import { refusesCaller } from './police-faults.ts'
 import { AlloggiatiCredentialsError, ownCode } from './soap/errors.ts'
 import type { CallOptions } from './soap/soap-transport.ts'
 
-/** The SOAP method for a list of lines. With an apartment, a line contains its id and has 174 characters. */
+/** The SOAP method for a list of lines. Lines with an apartment have 174 characters. */
 export function methodFor (test: boolean, idAppartamento: number | undefined) {
   if (idAppartamento !== undefined) {
     return test ? 'GestioneAppartamenti_FileUnico_Test' : 'GestioneAppartamenti_FileUnico_Send'
@@ -16,7 +16,7 @@ export function methodFor (test: boolean, idAppartamento: number | undefined) {
 
 type Method = ReturnType<typeof methodFor>
 
-/** The service's reply to a list of lines: the outcome of the call, and of each line if given. */
+/** The service's reply to a list of lines: the outcome of the call, and the outcome of each line if given. */
 export interface SendReply {
   esito: EsitoOperazioneServizio
   result: ElencoSchedineEsito | undefined
@@ -60,7 +60,7 @@ export async function downloadTable (
 
 /**
  * Downloads the receipt of a day. Undefined when the service has none, even if guests were sent that day. Aborts when
- * the caller must be answered, or when `closing` aborts.
+ * the time for a response is over, or when `closing` aborts.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadReceipt (
@@ -76,12 +76,12 @@ export async function downloadReceipt (
   return undefined
 }
 
-/** Throws if the token was refused, and forgets it, so that the next call logs in again. */
+/** Throws if the token was refused. First drops the token, so that the next call logs in again. */
 export function refuseToken (service: PoliceService, token: string, outcome: EsitoOperazioneServizio): void {
   if (forgetRefused(service, token, outcome)) throw new AlloggiatiCredentialsError(outcome.ErroreCod, outcome.ErroreDes)
 }
 
-/** Forgets the token if the outcome refuses it. Returns whether it did. */
+/** Drops the token if the outcome refuses it. Returns whether it did. */
 function forgetRefused (
   { token: tokens }: PoliceService, token: string, outcome: EsitoOperazioneServizio
 ): boolean {

@@ -35,7 +35,7 @@ export async function check (service: PoliceService | null): Promise<Static<type
   if (service === null) {
     throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
   }
-  // The check must reflect the present state, so the cached token is dropped.
+  // The check must show the present state, so it does not use the cached token.
   service.token.invalidate()
   const { esito } = await authenticate(service, service.responseDeadline()).catch((err: unknown) => {
     const kind = faultOf(err)
@@ -50,7 +50,7 @@ export async function check (service: PoliceService | null): Promise<Static<type
   return { connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: service.endpoint }
 }
 
-/** @param reason replaces the fault's text when it is more exact */
+/** @param reason replaces the text of the failure when it is more exact */
 function failed (kind: FaultKind, reason: string = FAULTS[kind].text): ConnessioneFallita {
   return new ConnessioneFallita(FAULTS[kind].code, reason)
 }

@@ -21,7 +21,7 @@ export const FAULTS = {
     code: 'SERVIZIO_NON_RAGGIUNGIBILE',
     text: 'Servizio Alloggiati Web non raggiungibile: riprovare più tardi'
   },
-  // Never a 5xx, because clients retry those.
+  // Never a 5xx, because clients retry after a 5xx.
   unknown: {
     status: 422,
     code: 'ESITO_SCONOSCIUTO',
@@ -33,7 +33,7 @@ export const FAULTS = {
 
 export type FaultKind = keyof typeof FAULTS
 
-/** The error that the client receives. The contract requires details for a 422. */
+/** The error that the client receives. The contract requires `dettagli` for a 422. */
 export class PoliceFault extends ShapedError {
   constructor (kind: FaultKind, dettagli?: { codice_errore: string, messaggio_soap: string }) {
     const { code, status, text } = FAULTS[kind]
@@ -43,7 +43,7 @@ export class PoliceFault extends ShapedError {
 
 /**
  * The kind of a failed call; undefined for an error that does not come from the call.
- * @param changes the call changes data of the service, so without a reply the change may have been made
+ * @param changes whether the call changes data of the service. Then the change may have happened even without a reply
  */
 export function faultOf (err: unknown, changes = false): FaultKind | undefined {
   if (err instanceof AlloggiatiCredentialsError) return 'credentials'
@@ -51,13 +51,13 @@ export function faultOf (err: unknown, changes = false): FaultKind | undefined {
   return err instanceof TabellaError ? 'unreachable' : undefined
 }
 
-/** Error names with which the service refuses the caller of a Send before it reads the rows, so nothing was sent. */
+/** Error names with which the service refuses the caller of a Send before it reads the rows, so no guest was sent. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
-/** Refusals of the caller of other calls: a false match sends no guest twice. Plain words match in linear time. */
+/** Words of a refused caller, except for a Send: a false match sends no guest twice. Matching takes linear time. */
 const CALLER_REFUSED = /AUTENTICAZIONE|AUTENTICATO|TOKEN|CREDENZIALI|WSKEY|WS_KEY|CHIAVE_WEB|PASSWORD/i
 
-/** Whether the words of a refusal are about the caller, and not about the request. */
+/** Whether the words of a refusal concern the caller, and not the request. */
 export function areAboutCaller (words: string): boolean {
   return CALLER_REFUSED.test(words)
 }

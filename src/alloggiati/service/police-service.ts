@@ -15,17 +15,17 @@ export interface PoliceService {
   endpoint: string
   /** The account's name, sent with every call. */
   utente: string
-  /** The account name in ledger and receipts. The sandbox's never equals the real one, even with the same user name. */
+  /** The account name in ledger and receipts. In the sandbox it differs from the real one, even for the same user. */
   account: string
   client: SoapClient
   token: TokenSource
-  /** Milliseconds within which a caller is answered, even if the service does not respond. */
+  /** Maximum milliseconds until a caller gets a response, even if the service does not respond. */
   respondWithinMs: number
-  /** Aborts when a caller who asks now must be answered. */
+  /** A signal for a new request: it aborts when the response is due. */
   responseDeadline (): AbortSignal
 }
 
-/** Clients, and proxies in front of us, time out after 30 seconds or more. */
+/** Clients, and proxies in front of this server, time out after 30 seconds or more. */
 const RESPOND_WITHIN_MS = 25_000
 
 interface Options {
@@ -34,14 +34,14 @@ interface Options {
   clock: Clock
   db: Database
   log: FastifyBaseLogger
-  /** Timeout of a whole call; by default the client's own. */
+  /** Timeout of a whole call. By default that of the SOAP client. */
   timeoutMs?: number
-  /** Maximum time to an answer; 25 seconds by default. */
+  /** Maximum time until a response, 25 seconds by default. */
   respondWithinMs?: number
 }
 
 /**
- * Sets up the service. In sandbox mode it starts a sandbox on loopback. Makes no call yet.
+ * Sets up the service. In sandbox mode it starts a sandbox on loopback. It makes no call.
  * @returns the service, or null in production without credentials; `close` stops the sandbox
  */
 export async function policeService (
@@ -79,7 +79,7 @@ function sandboxCredentials (keys: Keys): Credentials {
   return { utente: 'XX000001', password: secret('password'), wskey: secret('wskey') }
 }
 
-/** The service's address is only in its WSDL, which only production with credentials reads. */
+/** The address of the service is only in its WSDL. Only production with credentials reads it. */
 async function wsdlAddress (): Promise<string> {
   const wsdl = await readFile(new URL('./soap/service.wsdl', import.meta.url), 'utf8')
   return /<soap12:address location="([^"]+)"/.exec(wsdl)![1]!

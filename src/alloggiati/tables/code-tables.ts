@@ -21,24 +21,22 @@ export interface Tables {
   /** SHA-256 (hex) of the content. */
   readonly version: string
   comune (codice: string): Comune | undefined
-  /**
-   * The comuni whose code ends with these six digits. Looked up, because the digits do not always match the ISTAT code.
-   */
+  /** The comuni whose code ends with these six digits, which do not always match the ISTAT code. */
   comuniByShortCode (sixDigits: string): readonly Comune[]
   stato (codice: string): Stato | undefined
   documento (codice: string): Codice | undefined
   provincia (sigla: string): Provincia | undefined
-  /** The rows of a list that match `query` (all by default), best first, at most `limit`. */
+  /** At most `limit` rows of a list that match `query`, best match first. Without a query, all rows match. */
   search<K extends keyof Lists> (list: K, query?: string, limit?: number): readonly Lists[K][]
-  /** The rows that a name or code of any kind means exactly, such as `Bozen`, `DE` or `carta d'identità`. */
+  /** The rows whose name or code of any kind equals the text, such as `Bozen`, `DE` or `carta d'identità`. */
   named<K extends keyof Lists> (list: K, text: string): readonly Lists[K][]
   /** Builds the indexes of all lists in slices. Otherwise the first search builds them. */
   prepare (): Promise<void>
-  /** Whether a comune had a province sign on `day` (ever by default) that is not the sign of its row. */
+  /** Whether a comune had a province sign on `day`, or ever without `day`, other than the sign in its row. */
   hadSign (comune: Comune, sign: string, day?: Day): boolean
 }
 
-/** Builds the look-ups over `data`. Short codes, search keys and the version are built on first use. */
+/** Builds the look-ups for `data`. Short codes, search keys and the version are built on first use. */
 export function createTables (data: TablesData): Tables {
   const comuni = byCode(data.comuni)
   const stati = byCode(data.stati)
@@ -88,7 +86,7 @@ function byCode<T extends Codice> (rows: readonly T[]): Map<string, T> {
   return new Map(rows.map((row) => [row.codice, row]))
 }
 
-/** The provinces of the comuni. A new one without a name here is shown by its abbreviation. */
+/** The provinces of the comuni. A new province without a known name is shown by its abbreviation. */
 function provincesOf (comuni: readonly Comune[]): Provincia[] {
   const names = bundledProvinces()
   const active = new Map<string, boolean>()
@@ -99,7 +97,7 @@ function provincesOf (comuni: readonly Comune[]): Provincia[] {
     { codice, descrizione: names.get(codice) ?? codice, cessata: active.get(codice) === false }))
 }
 
-/** A comune is also found by other names, with its province, and by ISTAT codes. A capital has the sign as a code. */
+/** Searches also find a comune by other names, its province and ISTAT codes. A capital has the sign as a code. */
 function comuneEntry (row: Comune, other: OtherNames, provinces: ReadonlyMap<string, Provincia>): Entry<Comune> {
   const { codice, descrizione, provincia, cessato_il: end } = row
   const names = [descrizione, ...other.comune(codice).flatMap((name) => [name, `${descrizione} ${name}`])]
@@ -114,7 +112,7 @@ function comuneEntry (row: Comune, other: OtherNames, provinces: ReadonlyMap<str
   )
 }
 
-/** A province is also found by the names of its capital, and by signs that its comuni had. */
+/** Searches also find a province by the names of its capital, and by former signs of its comuni. */
 function provinceEntry (row: Provincia, other: OtherNames, comuni: readonly Comune[]): Entry<Provincia> {
   const own = comuni.filter(({ provincia }) => provincia === row.codice)
   const capital = own.find(({ descrizione, cessato_il: end }) => (
@@ -130,7 +128,7 @@ function provinceEntry (row: Provincia, other: OtherNames, comuni: readonly Comu
   )
 }
 
-/** States are also found by ISO codes and other names. */
+/** Searches also find states by ISO codes and other names. */
 function stateEntry (row: Stato, other: OtherNames): Entry<Stato> {
   const { codice, descrizione, iso2, iso3, altri_nomi: names, cessato_il: end } = row
   const codes = [codice, iso2, iso3, iso2 && countries.alpha2ToNumeric(iso2)].filter((code) => code != null)

@@ -4,7 +4,7 @@ import { inForce, ITALY, STATELESS, type Stato } from './types.ts'
 import { comuneLabel, stateLabel } from './labels.ts'
 import type { Tables } from './code-tables.ts'
 
-/** The codes of the table `Tipi_Documento` by kind. Other kinds are no identity documents. */
+/** The codes of the table `Tipi_Documento` by kind of document. Other kinds are no identity documents. */
 const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
   passport: 'PASOR',
   'diplomatic-passport': 'PASDI',
@@ -25,7 +25,7 @@ const OTHER_CODES: Readonly<Record<string, string>> = {
 }
 const STATELESS_PERSON = 'XXA'
 
-/** The police codes of what a document says. People may name a state instead of writing its ISO code. */
+/** The police codes for the data of a document. Hosts may type the name of a state instead of its ISO code. */
 export function guestCodes (tables: Tables, today: Day): GuestCodes {
   const stateRow = (alpha3: string): Stato | undefined => {
     const iso3 = OTHER_CODES[alpha3] ?? alpha3

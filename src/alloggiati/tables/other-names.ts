@@ -1,20 +1,20 @@
 import { readRows } from './bundled.ts'
 import type { Day } from '#src/lib/time.ts'
 
-/* Facts that the service's tables lack, by their codes (`bundled/README.md`). */
+/* Facts that the service's tables lack, by the codes of these tables (`bundled/README.md`). */
 
 const LANGUAGES = ['it', 'en', 'de', 'fr']
 
-/** A province sign of comuni, now or formerly, which the service's table lacks. */
+/** A current or former province sign of comuni that the service's table lacks. */
 interface OtherSign { sign: string, from: Day, until: Day, comuni: ReadonlySet<string> }
 
 export interface OtherNames {
-  /** Names of a comune in other languages, or as ISTAT spells them. */
+  /** Names of a comune in other languages, or in ISTAT's spelling. */
   comune (codice: string): readonly string[]
-  /** Six-digit ISTAT codes of a comune that its police code does not end with. */
+  /** Six-digit ISTAT codes of a comune that differ from the end of its police code. */
   istat (codice: string): readonly string[]
   documento (codice: string): readonly string[]
-  /** Names in four languages, of citizens, and of former states on its territory. */
+  /** Names of a state in four languages, of its citizens, and of former states on its territory. */
   stato (iso2: string | null): readonly string[]
   signs: readonly OtherSign[]
 }

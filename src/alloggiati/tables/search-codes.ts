@@ -5,26 +5,26 @@ import { searchKey, withoutUmlauts } from '#src/lib/search-key.ts'
 export interface Entry<T> {
   row: T
   ceased: boolean
-  /** Its names as search keys, its own first. */
+  /** The names as search keys, the row's main name first. */
   names: readonly string[]
   /** The names without blanks, with and without particles. */
   compact: readonly string[]
   codes: readonly string[]
   /** Every word of names and codes, each after a blank. */
   words: string
-  /** All of the above. */
+  /** Names and codes joined, for a search inside. */
   text: string
 }
 
-/** Words that spellings of one place add or leave out: `Reggio nell'Emilia`, `carta d'identità`. */
+/** Words that spellings of the same place add or omit: `Reggio nell'Emilia`, `carta d'identità`. */
 const PARTICLES = new Set(('D DI DEL DELL DELLO DELLA DEI DEGLI DELLE DE IN NEL NELL NELLO NELLA NEI NEGLI NELLE ' +
   'A AL ALL ALLO ALLA AI AGLI ALLE SUL SULL SULLO SULLA SUI SUGLI SULLE L E ED').split(' '))
-/** A shorter text matches only at the start of words. Words in any order match if one of them is longer than this. */
+/** A text with fewer characters matches only at the start of words. Words in any order match if one is longer. */
 const INSIDE_MIN = 3
-/** The shortest text that may name a place by its umlauts (`Voels`). A shorter one is mostly a sign or code: `ROE`. */
+/** A text with fewer characters never matches umlauts (`Voels`), because it is mostly a sign or code (`ROE`). */
 const UMLAUT_MIN = 5
 
-/** Prepares a row for the search. `names` are as people write them, and `codes` match as a whole or by prefix. */
+/** Prepares a row for the search. `names` have their usual spelling. `codes` match as a whole or by prefix. */
 export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], codes: readonly string[]): Entry<T> {
   const keys = [...new Set(names.map(searchKey))]
   const compact = [...new Set(keys.flatMap((key) => [key.replaceAll(' ', ''), withoutParticles(key).join('')]))]
@@ -32,26 +32,26 @@ export function entryOf<T> (row: T, ceased: boolean, names: readonly string[], c
   return { row, ceased, names: keys, compact, codes, words, text: [words, ...compact].join(' ') }
 }
 
-/** Rows by each key that names them: whole names and codes, and names without blanks or particles. */
+/** Rows by each key that names them. `exact`: names and codes. `loose`: names without blanks or particles. */
 interface NameIndex<T> { exact: Map<string, T[]>, loose: Map<string, T[]> }
 
 export interface CodeList<T> {
   rows: readonly T[]
   /**
-   * Finds rows by name or code. Exact names and codes come first, then beginnings of them, beginnings of their words,
-   * all words in any order, and text inside. Equal ranks: rows in force first, then alphabetical.
+   * Finds rows by name or code. The ranks are: exact names and codes, beginnings of them, beginnings of their words,
+   * all words in any order, and text inside. In one rank, rows in force come first, then the order is alphabetical.
    */
   search (query: string): T[]
-  /** The rows that a text names exactly. Reads no list: one request may name thousands of unknown places. */
+  /** The rows that a text names exactly. Scans no list, because one request may name thousands of unknown places. */
   named (text: string): T[]
-  /** Builds the indexes in slices, so that other requests are answered meanwhile. */
+  /** Builds the indexes in slices, so that the server answers other requests meanwhile. */
   prepare (): Promise<void>
 }
 
-/** Rows that are indexed at a time: a few milliseconds. */
+/** Number of rows that are indexed at once, which takes a few milliseconds. */
 const SLICE = 250
 
-/** A searchable list of rows. Its indexes are built at the first use, unless they are prepared. */
+/** A searchable list of rows. Its indexes are built on first use, or before by `prepare`. */
 export function codeList<T> (rows: readonly T[], entryFor: (row: T) => Entry<T>): CodeList<T> {
   const entries: Entry<T>[] = []
   const names: NameIndex<T> = { exact: new Map(), loose: new Map() }
@@ -94,7 +94,7 @@ function add<T> (index: Map<string, T[]>, key: string, row: T): void {
   else if (found.at(-1) !== row) found.push(row)
 }
 
-/** The rows that `text` names exactly, or else exactly but for particles, or else but for umlauts. */
+/** The rows that `text` names exactly. If none, ignores particles. If still none, ignores umlauts too. */
 function named<T> (names: NameIndex<T>, text: string): T[] {
   const key = searchKey(text)
   const found = namedBy(names, key)
@@ -107,7 +107,7 @@ function namedBy<T> ({ exact, loose }: NameIndex<T>, key: string): T[] {
   return [...exact.get(key) ?? new Set(keys.flatMap((each) => [...loose.get(each) ?? []]))]
 }
 
-/** @param entries rows in force first, then alphabetical */
+/** @param entries sorted: rows in force first, then alphabetically */
 function search<T> (entries: readonly Entry<T>[], query: string): T[] {
   const key = searchKey(query)
   const found = ranked(entries, key)
@@ -123,7 +123,7 @@ function ranked<T> (entries: readonly Entry<T>[], key: string): T[] {
   const wanted = {
     key, compact: key.replaceAll(' ', ''), loose: words.join(''), words: words.map((word) => ` ${word}`)
   }
-  // Every rank needs the longest word somewhere, or a short key at the start of a word, so only few rows are ranked.
+  // A match of any rank contains the longest word, or begins a word with the short key. So only few rows are ranked.
   const needle = key.length < INSIDE_MIN ? ` ${key}` : longest
   const byRank = Object.values(RANKS).map((): T[] => [])
   for (const entry of entries) {
@@ -151,7 +151,7 @@ function rankOf (
     : Infinity
 }
 
-/** The words of a key but for particles, or all words if there are no others. */
+/** The words of a key without particles, or all words if the key has only particles. */
 function withoutParticles (key: string): string[] {
   const all = key.split(' ')
   const rest = all.filter((word) => !PARTICLES.has(word))

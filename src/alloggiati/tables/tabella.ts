@@ -5,14 +5,14 @@ import { isDay, type Day } from '#src/lib/time.ts'
 import { bundledStates } from './bundled.ts'
 import { ITALY, type Codice, type Comune, type Stato, type TablesData } from './types.ts'
 
-/** The code tables of the service's `Tabella` operation, by their wire names. */
+/** The code tables of the service's `Tabella` operation, by their names in the protocol. */
 export const TIPI_TABELLA = ['Luoghi', 'Tipi_Documento', 'Tipi_Alloggiato'] as const
 export type TipoTabella = typeof TIPI_TABELLA[number] | 'ListaAppartamenti'
 
 /** The code tables as CSV. */
 export type Csvs = Readonly<Partial<Record<typeof TIPI_TABELLA[number], string>>>
 
-/** An invalid download of a table. The message says which table, which row and why, without words of the service. */
+/** An invalid download of a table. The message names table, row and reason, without texts of the service. */
 export class TabellaError extends Error {
   readonly tipo: TipoTabella
   constructor (tipo: TipoTabella, reason: string) {
@@ -23,9 +23,9 @@ export class TabellaError extends Error {
 }
 
 /**
- * Checks of a download. `header` is the start of its first row (WS manual p. 18 for apartments, seen live for the
- * others). The minimum row counts are well below the snapshot's (11 294 comuni, 236 states, 95 documents) and well
- * above any truncated answer.
+ * Checks of a download. `header` is the start of its first row (WS manual p. 18 for apartments, the live service for
+ * the others). The minimum row counts are well below the snapshot's (11 294 comuni, 236 states, 95 documents) and well
+ * above any truncated download.
  */
 const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number }> = {
   Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, rows: 10_000 },
@@ -76,7 +76,7 @@ function codes (tipo: TipoTabella, csv: string): Codice[] {
 }
 
 /**
- * Parses the table of apartments. It may be empty for an account without any.
+ * Parses the table of apartments. The table is empty for an account without apartments.
  * @throws TabellaError
  */
 export function parseApartments (csv: string): Static<typeof Apartment>[] {
@@ -108,7 +108,7 @@ function records (tipo: TipoTabella, csv: string): string[][] {
   rows.forEach((row, index) => {
     const [code = '', description = ''] = row
     const refuse = (reason: string) => { throw new TabellaError(tipo, `riga ${index + FIRST_ROW}: ${reason}`) }
-    // A `;` in a host's apartment text may add fields after the id. Elsewhere it means a damaged row.
+    // A `;` in a host's apartment text may add fields after the id. In other tables it means a damaged row.
     if (row.length < header.length || (row.length > header.length && tipo !== 'ListaAppartamenti')) {
       refuse(countWithNoun(row.length, 'campo', 'campi'))
     }

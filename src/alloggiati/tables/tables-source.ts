@@ -10,7 +10,7 @@ import type { TablesData } from './types.ts'
 export type TablesSource = ReturnType<typeof tablesSource>
 
 /**
- * Caches the current code tables. They are loaded on first use, and reloaded after `goodForMs`, because another process
+ * Caches the current code tables. They are loaded on first use, and again after `goodForMs`, because another process
  * may have downloaded new ones.
  */
 export function tablesSource (db: Database, goodForMs = 3_600_000) {
@@ -30,7 +30,7 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
     },
 
     /**
-     * Downloads all code tables in turn, and replaces them all or none.
+     * Downloads all code tables one after another, and replaces either all of them or none.
      * @param download returns a table's CSV
      * @throws TabellaError for an invalid table, and errors of `download`; the old tables stay
      */
@@ -43,7 +43,7 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
     }
   }
 
-  /** Keeps unchanged tables, because their indexes are expensive. New ones are indexed before they replace others. */
+  /** Keeps unchanged tables, because building their indexes is expensive. New tables are indexed before their use. */
   async function load (): Promise<Tables> {
     const rows = await db.select({ nome: stored.nome, sha256: stored.sha256 }).from(stored).orderBy(asc(stored.nome))
     const marks = JSON.stringify(rows)
@@ -64,7 +64,7 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
   }
 }
 
-/** Tables, and the digests of the stored rows that they were made from. */
+/** Tables, and the digests of the stored rows from which they were made. */
 interface Loaded { marks: string, tables: Tables }
 
 async function saveTables (db: Database, csvs: Readonly<Record<string, string>>): Promise<void> {
@@ -78,8 +78,8 @@ async function saveTables (db: Database, csvs: Readonly<Record<string, string>>)
 }
 
 /**
- * The tables last downloaded, else the bundled snapshot. Stored tables that this version rejects are ignored, and
- * replaced by the next refresh.
+ * The last downloaded tables, else the bundled snapshot. If this version rejects stored tables, it ignores them, and
+ * the next refresh replaces them.
  */
 async function loadTables (db: Executor): Promise<Tables> {
   const rows = await db.select({ nome: stored.nome, csv: stored.csv }).from(stored)

@@ -13,15 +13,15 @@ interface Luogo extends Codice { cessato_il: Day | null }
 /** An Italian comune. `provincia` is the abbreviation of its province, such as `RM`. */
 export interface Comune extends Luogo { provincia: string }
 
-/** A state; ISO 3166-1 codes are null if it has none (ceased states, `APOLIDE`). */
+/** A state. Its ISO 3166-1 codes are null if it has none (ceased states, `APOLIDE`). */
 export interface Stato extends Luogo {
   iso2: string | null
   iso3: string | null
-  /** Alternative names, also used by searches. */
+  /** Alternative names, which searches also use. */
   altri_nomi: readonly string[]
 }
 
-/** A province; `cessata` when no comune in force has it any more. */
+/** A province. `cessata` when no comune in force belongs to it any more. */
 export interface Provincia extends Codice { cessata: boolean }
 
 export interface TablesData {

@@ -11,22 +11,22 @@ export interface AlarmFacts {
   invio?: number
   ricevuta?: string
   tentativo?: number
-  /** The bookings of the submission; if it was withdrawn, only the bookings that changed. */
+  /** The bookings of the submission. After a withdrawal, only the bookings that changed. */
   prenotazioni?: readonly number[]
-  /** A booking, and the number of its guests who are not with the police. */
+  /** A booking, and the number of its guests whom the police does not have. */
   prenotazione?: number
   ospiti_mancanti?: number
   /** A day of the police account `utente`. */
   giorno?: string
   utente?: string
-  /** A legal deadline, ISO 8601, and how many minutes before it the alarm is due. */
+  /** A legal deadline in ISO 8601, and the minutes before it at which the alarm is due. */
   scadenza?: string
   minuti?: number
-  /** Since when, ISO 8601. */
+  /** Start of the problem, in ISO 8601. */
   dal?: string
   /** The host name of a server. */
   macchina?: string
-  /** The rule of the reconciliation, and an error's text. */
+  /** The rule that the reconciliation applied, and the text of an error. */
   regola?: string
   errore?: string
 }
@@ -34,7 +34,7 @@ export interface AlarmFacts {
 interface Kind {
   /** The log message: fixed, in English. */
   message: string
-  /** The facts that identify a problem. Each problem is raised once a day. */
+  /** The facts that identify a problem. The same problem raises one alarm a day. */
   identifiedBy: readonly (keyof AlarmFacts)[]
   /** The subject of the mail; `text` explains the alarm and gives advice. */
   subject: string
@@ -180,11 +180,11 @@ export function kindOf (kind: AlarmKind): Kind {
 
 type Content = Omit<Mail, 'to'>
 
-/** The content of a mail: paragraphs, and one line per case. */
+/** The content of a mail: paragraphs, then sections with one line per case. */
 interface Letter { subject: string, paragraphs: readonly string[], sections: readonly Section[] }
 interface Section { title: string, lines: readonly string[] }
 
-/** Cases listed in a mail. The rest is only counted. */
+/** Maximum number of cases listed in a mail. The mail gives only the number of the others. */
 const MAX_LINES = 100
 
 /** The mail of an alarm, with the cases and advice. Italian, no names. */

@@ -10,17 +10,17 @@ import { kindOf, type AlarmFacts, type AlarmKind, alarmMail } from './alarm-kind
 import { HeadFileError } from '#src/database/chain-head.ts'
 import { isFailureKind } from '../../service/soap/errors.ts'
 
-/** Starts the text of an error code of the operating system. */
+/** Prefix before an error code of the operating system. */
 const OWN_CODE = 'codice '
 
 export interface AlarmCase extends AlarmFacts {
-  /** The day of the alarm, today by default. A problem is raised once a day. */
+  /** The day of the alarm, today by default. The same problem raises one alarm a day. */
   on?: Day
 }
 
 /**
- * Raises an alarm: an error log line per case, and one mail per recipient. A problem that any process has already
- * raised for that day is skipped. It never fails: cases that cannot be recorded are still logged.
+ * Raises an alarm: an error log line per case, and one mail per recipient. Skips a problem for which any process has
+ * already raised an alarm that day. Never fails: cases that cannot be recorded are still logged.
  */
 export type RaiseAlarm = (kind: AlarmKind, ...cases: readonly AlarmCase[]) => Promise<void>
 
@@ -65,18 +65,18 @@ export function alarmNotifier ({ db, clock, log, isReported, mail, recipients, m
   }
 }
 
-/** Omits the service's words, which may repeat data of the call. They are in the mail and the ledger. */
+/** Omits the texts of the service, which may repeat data of the call. The mail and the ledger contain these texts. */
 function withoutWords (facts: AlarmFacts): AlarmFacts {
   const { errore, ...rest } = facts
   return errore === undefined || isFailureKind(errore) || errore.startsWith(OWN_CODE) ? facts : rest
 }
 
-/** Deletes alarms older than 60 days. If the matter persists, it is raised again. */
+/** Deletes alarms older than 60 days. If the problem persists, a new alarm is raised. */
 export async function forgetOldAlarms (db: Database): Promise<void> {
   await deleteInBatches(db, allarmi, lt(allarmi.quando, sql`now() - interval '60 days'`))
 }
 
-/** Adds the bookings of a submission to its alarm, if known. */
+/** Adds to an alarm the bookings of its submission, if known. */
 async function withBookings (db: Executor, facts: AlarmFacts): Promise<AlarmFacts> {
   if (facts.invio === undefined || facts.prenotazione !== undefined || facts.prenotazioni !== undefined) return facts
   const { prenotazione_id } = schedine
@@ -91,7 +91,7 @@ function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {
   return [mode, kind, ...parts].join(' ')
 }
 
-/** Raises the alarm that `DATA_DIR` is not writable, if that is the error. */
+/** Raises the alarm that `DATA_DIR` is not writable, if `err` says so. */
 export async function alarmFolder (
   { alarm, name }: { alarm: RaiseAlarm, name: string }, err: unknown
 ): Promise<void> {

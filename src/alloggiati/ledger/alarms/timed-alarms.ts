@@ -15,12 +15,12 @@ import { describe, letter } from './alarm-kinds.ts'
 const MINUTE_MS = 60_000
 /** Minutes before the legal deadline at which an alarm is raised, longest first. */
 const DEADLINE_MINUTES = [360, 120, 30] as const
-/** Alarms for a missing receipt, in days after the day. After 30 days it cannot be fetched. */
+/** A missing receipt raises an alarm this many days after its day. After 30 days it cannot be fetched. */
 const RECEIPT_DAYS = [2, 7, 25]
 const RECEIPT_HOUR = 12
 
 /**
- * Raises alarms for every threshold that has passed. Idempotent, because the database records raised alarms: any
+ * Raises alarms for every threshold that has passed. Idempotent, because the database records raised alarms. So any
  * process may call it at any time.
  */
 export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
@@ -30,7 +30,7 @@ export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
   const { unsent, open } = await nearDeadlines(context, now)
   await alarm('deadline', ...unsent)
   await alarm('deadline-open', ...open)
-  // Repeated here, because a process may die between the state change and its alarm.
+  // Raised again here, because a process may die between the state change and its alarm.
   await alarm('unknown-outcome', ...await inState(context, 'sconosciuto'))
   await alarm('for-a-person', ...await inState(context, 'da_verificare'))
   const suspension = await currentSuspension(context.db)
@@ -47,7 +47,7 @@ async function missingReceipts ({ db, clock, mode }: WatchContext, now: Date): P
   })
 }
 
-/** Refused guests without a booking, and in no later submission. Those of a booking count with it. */
+/** Refused guests without a booking, and in no later submission. Alarms of bookings count their own guests. */
 const hasRefusedGuests = sql`exists (
   select from invii_schedine s
   where s.invio_id = ${invii}.id and s.esito = 'rifiutata' and s.prenotazione_id is null and not exists (
@@ -57,7 +57,7 @@ const hasRefusedGuests = sql`exists (
   )
 )`
 
-/** Guests who are not sent, and submissions that are under way or of unknown outcome. */
+/** Bookings with guests who are not sent, and submissions in progress or of unknown outcome. */
 async function nearDeadlines (
   { db, keys, clock, mode }: WatchContext, now: Date
 ): Promise<Record<'unsent' | 'open', AlarmCase[]>> {
@@ -92,7 +92,7 @@ async function nearDeadlines (
   }
 }
 
-/** The case of the last passed threshold. It is dated by the threshold's day, so it is raised once. */
+/** The case for the last threshold that has passed. It has the day of the threshold, so its alarm is raised once. */
 function atThreshold (deadline: Date, now: Date, about: AlarmCase): AlarmCase[] {
   const minuti = DEADLINE_MINUTES.findLast((minutes) => dueAt(deadline, minutes) <= now)
   if (minuti === undefined) return []
@@ -147,7 +147,7 @@ function linesOf (bookings: Awaited<ReturnType<typeof unfiledBookings>>, prolong
 
 async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
   const today = clock.today()
-  // Guests in an unfinished submission are not reported as unsent, because a person would send them again.
+  // Leaves out guests of an unfinished submission, because a host who sees them as unsent would send them again.
   const bookings = (await unfiledBookings({ db, keys, mode, today })).filter(({ unsent }) => unsent > 0)
   const submissions = await db.select({ invio: invii.id, ricevuta: invii.ricevuta }).from(invii)
     .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))

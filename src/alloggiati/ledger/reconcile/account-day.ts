@@ -2,10 +2,10 @@ import type { AttemptOutcome, FinalAttemptOutcome, State } from '#schemas/submis
 import type { Day } from '#src/lib/time.ts'
 import type { AlarmKind } from '../alarms/alarm-kinds.ts'
 
-/** Schedine and the sum of their nights. A receipt contains nothing else. */
+/** A number of schedine, and the sum of their nights. A receipt contains no other data. */
 export interface Counts { schedine: number, notti: number }
 
-/** An attempt that the receipt of a day may count. Its counts are those acquired, if known, otherwise those sent. */
+/** An attempt that the receipt of a day may count. Its counts are those acquired if known, otherwise those sent. */
 export interface DayAttempt extends Counts {
   invio_id: number
   numero: number
@@ -13,7 +13,7 @@ export interface DayAttempt extends Counts {
   giorno_da: Day
   giorno_a: Day
   esito: AttemptOutcome
-  /** A person decided the outcome. This may be wrong, so it proves nothing about other attempts. */
+  /** A person decided the outcome. The decision may be wrong, so it proves nothing about other attempts. */
   isDecided: boolean
   /** The service reported that it acquired only some of the rows. */
   isPartial: boolean
@@ -24,14 +24,14 @@ export interface DaySubmission {
   stato: State
   tentativo: number
   data_arrivo: Day
-  /** No row was excluded: if the attempt was acquired, all guests were. */
+  /** No row was excluded: if the attempt was acquired, all guests were acquired. */
   isWhole: boolean
   otherOutcomes: readonly AttemptOutcome[]
-  /** Past reasons for a referral to a person. Each reason refers it once. */
+  /** Past reasons for which the submission was referred to a person. It is referred once for each reason. */
   reasons: readonly string[]
 }
 
-/** One fetch of the day's receipt. Null: the service had none (`isAvailable` is false), or it was unreadable. */
+/** One fetch of the day's receipt. No counts: the service had none (`isAvailable` is false), or it was unreadable. */
 export interface ReceiptFetch { fetchedAt: Date, isAvailable: boolean, schedine: number | null, notti: number | null }
 
 export interface AccountDay {
@@ -60,18 +60,18 @@ export interface Finding {
 export interface DayFindings { rule: Rule, findings: readonly Finding[], alarm?: AlarmKind }
 
 export type Rule =
-  | 'in_volo' // a call is under way, so nothing can be said yet
+  | 'in_volo' // a call is in progress, so the receipt proves nothing yet
   | 'senza_incogniti' // every outcome is known
   | 'mezzanotte' // an attempt may count in either of two receipts
   | 'senza_ricevuta' // there is no receipt that can be read
   | 'ricevuta_mutata' // two fetches differ
   | 'nessuno' | 'tutti' // none, or all, of the unknown attempts were acquired
-  | 'suggerita' // one combination adds up, or all do and the account is not exclusive
+  | 'suggerita' // one combination adds up, or every unknown attempt does and the account is not exclusive
   | 'ambigua' | 'contraddetta' // several combinations add up, or none does
 
-/* The arithmetic of receipts. */
+/* Arithmetic with the counts of receipts. */
 
-/** 2^16 combinations take milliseconds, and a person could not check more. */
+/** 2^16 combinations take milliseconds. A person could not check a longer list of attempts. */
 const MAX_PARTS = 16
 
 export function sum (parts: readonly Counts[]): Counts {
@@ -92,14 +92,14 @@ export function isZero ({ schedine, notti }: Counts): boolean {
   return schedine === 0 && notti === 0
 }
 
-/** Whether schedine or nights are negative: the receipt counts less than is known. */
+/** Whether schedine or nights are negative: the receipt counts fewer than the ledger knows to be acquired. */
 export function isNegative ({ schedine, notti }: Counts): boolean {
   return schedine < 0 || notti < 0
 }
 
 /**
- * Finds sets of indices whose `parts` add up to `rest`. Returns at most two, because two are ambiguous already.
- * Undefined: too many parts to try.
+ * Finds sets of indices whose `parts` add up to `rest`. Returns at most two sets, because two are already ambiguous.
+ * Undefined when there are too many parts to try.
  */
 export function findCombinations (parts: readonly Counts[], rest: Counts): ReadonlySet<number>[] | undefined {
   if (parts.length > MAX_PARTS) return undefined

@@ -20,14 +20,14 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
 }
 
 /**
- * Finds days whose stored receipt counts other schedine than the ledger knows to be acquired. A missing `from` is open.
- * Days tied by a call around midnight are compared together. They are omitted until the receipts settle the day of the
- * call.
+ * Finds days whose stored receipt counts other schedine than the ledger knows to be acquired. Without `from` it starts
+ * at the first day. A call around midnight may count on two days, which are then compared together. They are omitted
+ * until the receipts show the day of the call.
  */
 export async function differingDays (
   db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }
 ): Promise<CrossCheckResponse['discordanze']> {
-  // Adjacent days are needed too, because a call around midnight may tie them.
+  // Adjacent days are needed too, because a call around midnight may count on either.
   const isNear = (day: SQL) => and(
     from === undefined ? undefined : sql`${day} >= ${from}::date - 2`, sql`${day} <= ${to}::date + 2`
   )!
@@ -44,7 +44,7 @@ export async function differingDays (
 function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckResponse['discordanze'] {
   const acquired = around.filter(({ esito }) => esito === 'K')
   const straddlers = acquired.filter(isStraddler)
-  // A reply or a person has settled the day of the other attempts.
+  // For all other attempts a reply or a person has settled the day.
   const single = acquired.filter((one) => !isStraddler(one))
   const ofDay = (day: Day) => sum(single.filter(({ giorno_da }) => giorno_da === day))
   const isUncertain = ({ giorno, incerto }: ReceiptDay) => incerto || around.some(({ esito, isDecided, ...one }) =>

@@ -5,7 +5,7 @@ import { type Counts, type ReceiptFetch, areEqual } from './account-day.ts'
 
 /* Decides when a receipt is fetched, and combines its fetches. */
 
-/** The server waits for a receipt until this hour (Rome) of a following day, then asks a person. */
+/** The server waits for a receipt until this hour (Rome) of a following day. Then it asks a person. */
 const PATIENCE_HOUR = 12
 /** Two equal fetches this far apart show that the receipt is complete. */
 const FETCHES_APART_MS = 2 * 3_600_000
@@ -21,7 +21,7 @@ export function waitingEnds (day: Day, daysAfter: number): Date {
 
 /**
  * Combines the fetches of a day's receipt. Undefined if no complete fetch could be read: a receipt that is not
- * available does not count zero.
+ * available does not mean zero schedine.
  */
 export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Reading | undefined {
   const read = completeFetches(day, fetches).flatMap(({ fetchedAt, schedine, notti }) =>
@@ -37,8 +37,8 @@ export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Readin
 }
 
 /**
- * Whether to fetch the receipt of a day now. It is fetched while the service has none. If an outcome is uncertain, it
- * is fetched until two fetches hours apart have returned it. More fetches prove nothing more.
+ * Whether to fetch the receipt of a day now. It is due while the service has none. If an outcome is uncertain, it is
+ * due until two fetches hours apart have returned a receipt. Further fetches would prove nothing more.
  */
 export function isFetchDue (
   { day, hasReceipt, hasUncertain }: AttemptDay, fetches: readonly ReceiptFetch[], clock: Clock
@@ -48,12 +48,12 @@ export function isFetchDue (
   const last = complete.at(-1)
   if (now < completeFrom(day) || (last && !areApart(last.fetchedAt, now))) return false
   const available = complete.filter(({ isAvailable }) => isAvailable)
-  // A stored receipt without a complete fetch is an early copy, which proves nothing.
+  // A stored receipt without a complete fetch is an early copy, and an early copy proves nothing.
   if (available.length === 0) return hasReceipt || daysBetween(day, clock.today()) <= YOUNG_DAYS
   return hasUncertain && !areApart(available[0]!.fetchedAt, available.at(-1)!.fetchedAt)
 }
 
-/** The fetches made after the receipt is assumed to be complete. */
+/** The fetches after the hour from which the receipt is assumed to be complete. */
 function completeFetches (day: Day, fetches: readonly ReceiptFetch[]): ReceiptFetch[] {
   const from = completeFrom(day)
   return fetches.filter(({ fetchedAt }) => fetchedAt >= from)

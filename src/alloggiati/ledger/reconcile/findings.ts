@@ -12,9 +12,9 @@ import {
 import { readFetches, waitingEnds, type Reading } from './fetches.ts'
 
 /**
- * Derives what a receipt proves about the attempts of its day. A receipt only counts, so the day is one equation over
- * all its attempts, even of submissions that moved on since. A fact is proven only if no other explanation gives the
- * same counts. The function is pure.
+ * Derives what a receipt proves about the attempts of its day. A receipt contains only counts. So the day is one
+ * equation over all its attempts, whatever state their submissions have now. A fact is proven only if no other
+ * explanation gives the same counts. The function is pure.
  */
 export function deriveFindings (accountDay: AccountDay): DayFindings {
   const { day, now, attempts, submissions, fetches } = accountDay
@@ -22,7 +22,7 @@ export function deriveFindings (accountDay: AccountDay): DayFindings {
     stato === 'in_invio' && attempts.some(({ invio_id, numero }) => invio_id === id && numero === tentativo)
   )
   if (isInFlight) return { rule: 'in_volo', findings: [] }
-  // Before the receipt is fetched, because one day's receipt cannot settle this.
+  // This is checked before the receipt, because the receipt of one day cannot settle it.
   const aroundMidnight = attempts.filter((one) => mayBeCounted(one) && one.giorno_da !== one.giorno_a)
   if (aroundMidnight.length > 0) {
     return refer(accountDay, 'mezzanotte', (attempt) =>
@@ -41,7 +41,7 @@ export function deriveFindings (accountDay: AccountDay): DayFindings {
     : solveWithoutUnknowns(accountDay, receipt)
 }
 
-/** Whether a receipt may count the attempt: all but those proven not acquired. */
+/** Whether a receipt may count the attempt: true unless it is proven not acquired. */
 function mayBeCounted ({ esito, isDecided }: DayAttempt): boolean {
   return esito !== 'N' || isDecided
 }
@@ -97,7 +97,7 @@ function conclude (accountDay: AccountDay, conclusion: Conclusion): Finding[] {
   return forEachSubmission(accountDay, (submission, own) => deriveFinding(submission, own, accountDay, conclusion))
 }
 
-/** The receipt counts less than the service confirmed: refers every submission of the day to a person. */
+/** The receipt counts fewer than the service confirmed, so every submission of the day is referred to a person. */
 function contradict (accountDay: AccountDay, counts: Counts): DayFindings {
   const note = describeContradiction(accountDay, counts)
   const findings = forEachSubmission(accountDay, (submission, own) => {
@@ -113,7 +113,7 @@ function describeContradiction ({ day, attempts }: AccountDay, counts: Counts): 
   return TEXTS.contradiction(day, counts, sum(attempts.filter(isProvenAcquired)))
 }
 
-/** The receipt proves nothing: refers unknown attempts to persons, each with a text on its last attempt. */
+/** The receipt proves nothing: refers unknown attempts to persons, with a text on each last attempt. */
 function refer (
   accountDay: AccountDay, rule: Rule, describe: (attempt: DayAttempt) => string, alarm?: AlarmKind
 ): DayFindings {
@@ -129,9 +129,9 @@ function forEachSubmission (
   return submissions.flatMap((submission) => derive(submission, own.get(submission.id) ?? []) ?? [])
 }
 
-/* The conclusion for one submission. */
+/* Derives the conclusion for one submission. */
 
-/** The states through which a submission becomes acquired when that is proven. A pending resend is stopped first. */
+/** The states through which a submission moves when it is proven to be acquired. A pending resend is stopped first. */
 const PATHS_TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   pronto: ['da_verificare', 'acquisito'],
   preso: ['da_verificare', 'acquisito'],
@@ -139,7 +139,7 @@ const PATHS_TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   da_verificare: ['acquisito']
 }
 const UNRECEIPTED: readonly State[] = UNRECEIPTED_STATES
-/** The ledger already knows that these were acquired. */
+/** States of submissions that the ledger already knows to be acquired. */
 const KNOWN_ACQUIRED: readonly State[] = [...UNRECEIPTED_STATES, 'ricevuto']
 
 interface Conclusion {
@@ -165,7 +165,7 @@ function deriveFinding (
   const outcomes = [...submission.otherOutcomes, ...ownOutcomes]
   const change = deriveChange(submission, own, outcomes, { day, now }, conclusion)
   const path = change?.path ?? []
-  // A partly acquired attempt does not prove that all rows were.
+  // If only a part of the attempt was acquired, this does not prove that all rows were.
   const isProven = ownOutcomes.some((outcome, at) => outcome === 'K' && !own[at]!.isPartial)
   const isReceipted = conclusion.isBalanced === true && isProven && (path.at(-1) ?? submission.stato) === 'acquisito'
   if (proofs.length === 0 && path.length === 0 && !isReceipted) return undefined
@@ -232,8 +232,8 @@ function changeByNotAcquired (
 }
 
 /**
- * Refers an acquired submission to a person, once per reason, so that it does not overrule the person's decision.
- * Undefined when there is nothing to refer.
+ * Refers an acquired submission to a person once per reason, so that a later run does not overrule that person's
+ * decision. Undefined when nothing is to refer.
  */
 function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: AlarmKind): Change | undefined {
   return UNRECEIPTED.includes(stato) && !reasons.includes(note) ? { path: ['da_verificare'], note, alarm } : undefined
@@ -241,7 +241,7 @@ function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: 
 
 /**
  * Refers a submission with an unknown last attempt to a person, with the description of that attempt. Undefined if its
- * last attempt is not in the day, or is known.
+ * last attempt belongs to another day, or has a known outcome.
  */
 function referUnknown (
   { id, stato, tentativo }: DaySubmission, own: readonly DayAttempt[], describe: (attempt: DayAttempt) => string
@@ -251,7 +251,7 @@ function referUnknown (
   return { invio_id: id, proofs: [], path: stato === 'sconosciuto' ? ['da_verificare'] : [], note: describe(last) }
 }
 
-/* The texts about a submission, for users. */
+/* Texts for users about one submission. */
 
 const formatCounts = ({ schedine, notti }: Counts) => `schedine ${schedine}, notti ${notti}`
 

@@ -4,17 +4,17 @@ import { readFetches } from './fetches.ts'
 
 /*
  * A call acquired around midnight is on the receipt of one of two days. Only both receipts together show which one, so
- * these days are balanced together.
+ * the two days are compared together.
  */
 
-/** Counts acquired around midnight, and the two days whose receipt may include them. */
+/** The counts of a call acquired around midnight, and the two days whose receipt may include them. */
 interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
 
 /**
  * Assigns each call around midnight to the day whose receipt counts it; undefined while the receipts leave it open. A
- * receipt settles it when it counts all of them, or none.
- * @param rests the counts of a day's receipt minus its certain calls. A day without an entry proves nothing: it has no
- * receipt yet, or an uncertain call.
+ * receipt settles the day when it counts all of these calls, or none.
+ * @param rests for each day, the counts of its receipt minus its certain calls. A day without an entry proves nothing:
+ * it has no receipt yet, or an uncertain call.
  */
 export function placeAroundMidnight (
   rests: ReadonlyMap<Day, Counts>, straddlers: readonly Straddler[]
@@ -28,7 +28,7 @@ export function placeAroundMidnight (
       const open = indices.filter((at) => placed[at] === undefined && otherDay(straddlers[at]!, day) !== undefined)
       if (open.length === 0) continue
       const left = subtract(rests.get(day)!, sum(straddlers.filter((_, at) => placed[at] === day)))
-      // If the receipt counts none or all of them, this is certain regardless of the other receipt.
+      // If the receipt counts none or all of these calls, the result is certain whatever the other receipt counts.
       if (isZero(left)) for (const at of open) placed[at] = otherDay(straddlers[at]!, day)
       else if (areEqual(left, sum(open.map((at) => straddlers[at]!)))) for (const at of open) placed[at] = day
       else continue
@@ -38,7 +38,7 @@ export function placeAroundMidnight (
   return placed
 }
 
-/** The other day of a straddling call. Undefined if the call cannot count on `day`. */
+/** The other day on which the call may count. Undefined if the call cannot count on `day`. */
 function otherDay ({ giorno_da, giorno_a }: Straddler, day: Day): Day | undefined {
   return day === giorno_da ? giorno_a : day === giorno_a ? giorno_da : undefined
 }
@@ -49,8 +49,8 @@ export function isStraddler ({ esito, isDecided, giorno_da, giorno_a }: DayAttem
 }
 
 /**
- * Resolves the calls around midnight of one day. If the receipts of `all` tied days settle a call, it counts on this
- * day or on the other. Unresolved calls stay as they are.
+ * Resolves the calls around midnight of one day. A call counts on this day or on the other when the receipts of all
+ * tied days (`all`) settle it. Other calls are returned unchanged.
  */
 export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDay[]): AccountDay {
   const { day, attempts, submissions } = accountDay
@@ -77,7 +77,7 @@ export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDa
   }
 }
 
-/** The receipt's counts minus the calls acquired on that day alone. Undefined if the receipt proves nothing. */
+/** The receipt's counts minus the calls acquired only on that day. Undefined if the receipt proves nothing. */
 function restOf ({ day, attempts, fetches }: AccountDay): Counts | undefined {
   const receipt = readFetches(day, fetches)
   const isUncertain = attempts.some(({ esito, isDecided }) => esito === '?' || isDecided)

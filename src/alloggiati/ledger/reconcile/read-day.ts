@@ -12,8 +12,8 @@ import type { AccountDay, DayAttempt, ReceiptFetch } from './account-day.ts'
 import { isStraddler } from './midnight.ts'
 
 /**
- * Reads a day of an account, and the days tied to it by calls around midnight. The caller holds the chain's lock, so
- * the days cannot change until the transaction ends.
+ * Reads a day of an account, and its tied days: those that share a call around midnight with it. The caller holds the
+ * chain's lock, so the days cannot change until the transaction ends.
  */
 export async function readDays (tx: Transaction, { account, day }: DayOfAccount, now: Date): Promise<AccountDay[]> {
   const days = await tiedDays(tx, account, day)
@@ -56,7 +56,7 @@ export async function readDays (tx: Transaction, { account, day }: DayOfAccount,
   }))
 }
 
-/** The day, and the days tied to it by acquired calls around midnight, directly or through others. */
+/** The day and its tied days: acquired calls around midnight connect them, directly or through other days. */
 async function tiedDays (tx: Transaction, account: string, day: Day): Promise<Day[]> {
   const days = new Set([day])
   for (let size = 0; size < days.size;) {
@@ -76,13 +76,13 @@ async function tiedDays (tx: Transaction, account: string, day: Day): Promise<Da
 export interface AccountAttempt extends DayAttempt { account: string }
 
 /**
- * The attempts that match a condition, with their outcomes, in order. The service counts an attempt before it replies,
- * so the time of the reply near midnight may exclude the later day.
+ * The attempts that match a condition, with their outcomes, in order. The service counts an attempt before it replies.
+ * So a reply before midnight excludes the later day.
  */
 export async function readAttempts (db: Executor, condition: SQL | undefined): Promise<readonly AccountAttempt[]> {
   const { giorno_a, inviato_il, consegna_entro } = attempts
   const latest = sql`(e.registrato_il + make_interval(secs => ${CLOCKS_MS / 1000}))`
-  // Plain rows, because mapping columns costs more than the query on a day with hundreds of attempts.
+  // Plain rows: on a day with hundreds of attempts, mapping columns would cost more than the query.
   return db.execute<AccountAttempt & Record<string, unknown>>(sql`
     select ${invii.utente} as account, ${attempts.invio_id}, ${attempts.numero}, ${attempts.giorno_da}::text,
       (case when e.fonte = 'risposta' and e.registrato_il between ${inviato_il} and ${consegna_entro}
@@ -114,8 +114,8 @@ export async function readFetchesOf (db: Executor, account: string, day: Day): P
 }
 
 /**
- * Whether the ledger knows everything that was filed with the account on a day. The receipt also counts what a person
- * files on the portal, which takes arrivals of the day and of the day before.
+ * Whether the ledger knows all schedine filed with the account on a day. The receipt also counts schedine filed on the
+ * portal, which accepts arrivals of the day and of the day before.
  */
 async function isDayExclusive (tx: Transaction, account: string, day: Day): Promise<boolean> {
   const isFiledByHand = and(

@@ -15,7 +15,7 @@ import type { PoliceService } from '../../service/police-service.ts'
 import type { ReceiptArchive } from '../../receipts/receipt-archive.ts'
 import { isFetchDue } from './fetches.ts'
 
-/** How long after a fetch alarms about the day are raised: the job runs every hour. */
+/** Alarms about a day are raised only this long after a fetch, because the job runs every hour. */
 const NEWS_MS = 3_600_000
 
 /**
@@ -55,7 +55,7 @@ async function applyFinding (
   }
   let state = submissions.find(({ id }) => id === invio_id)!.stato
   for (const next of path) {
-    // The sweep sends ready submissions with an expired lease.
+    // An expired lease lets the sweep send the submission.
     const set = next === 'pronto' ? { proprietario: null, lease_fino_al: sql`now()` } : {}
     if (!(await move(tx, invio_id, { da: state, a: next, chi: processName, perche: note, set }))) {
       throw new Error(`Submission ${invio_id} is not ${state} although it is locked`)
@@ -80,7 +80,7 @@ async function moveRowsWith (tx: Transaction, id: number, state: State): Promise
   }
 }
 
-/** The service is null without credentials. Then only stored receipts are used. */
+/** `service` is null without credentials. Then only stored receipts are used. */
 type Reconciling = WatchContext & { service: Pick<PoliceService, 'account'> | null }
 
 /**
@@ -110,7 +110,7 @@ export async function reconcileDays (context: Reconciling, archive: ReceiptArchi
   }
 }
 
-/** @returns false when the service fails: then this run asks it for no further day */
+/** @returns false when the service fails, so that this run asks it for no further day */
 async function fetchReceipt (
   { log, alarm }: WatchContext, archive: ReceiptArchive, { account, day }: DayOfAccount
 ): Promise<boolean> {

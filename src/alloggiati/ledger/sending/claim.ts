@@ -14,11 +14,11 @@ import { checkSuspension } from '../suspension.ts'
 import type { Verdict } from './police-call.ts'
 import { giveUp, mayBeAcquired } from './record-verdict.ts'
 
-/** The caller that a submission is sent for. */
+/** The caller for whom a submission is sent. */
 export interface Caller {
   /**
-   * Whether the caller still waits for the result. Only then is an unsendable submission given up. Otherwise it stays
-   * ready and is retried. After a wait for a lock, call this again: the caller may have been answered meanwhile.
+   * Whether the caller still waits for the result. If so, an unsendable submission is given up. Otherwise it stays
+   * ready and is retried. Ask again after a wait for a lock, because the caller may have stopped waiting.
    */
   hold (): boolean
 }
@@ -26,7 +26,7 @@ export interface Caller {
 /** A worker's claim on a submission. The token is stored with the submission, and is unique per claim. */
 export interface Claim { id: number, token: string, caller: Caller }
 
-/** The reason for not sending. Empty if another worker has the submission, or it needs no sending. */
+/** The reason for not sending. Empty if another worker has the submission, or it needs no Send. */
 export interface NotSent { causa?: Cause, errore?: string }
 
 /** Renewal interval of the lease while waiting, much shorter than the lease. */
@@ -37,8 +37,8 @@ const CLOCK_MS = 1000
 const LOOK_MS = 50
 
 /**
- * Claims a submission that is `pronto`. An account may have many claimed submissions, because the send slot is taken
- * later. If a booking changed meanwhile, the submission is given up: its rows are outdated.
+ * Claims a submission that is `pronto`. An account may have many claimed submissions, because they take the send slot
+ * later. If a booking changed meanwhile, its rows are outdated and the submission is given up.
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
@@ -85,7 +85,7 @@ function changedBookings (db: Executor): SQL<number[]> {
   )`
 }
 
-/** If a caller waits, ends the submission and frees its guests. Otherwise leaves it ready. */
+/** If a caller waits, ends the submission and frees its guests. Otherwise the submission stays ready. */
 async function withdraw ({ db, name }: LedgerContext, { id, caller }: Claim, causa: Cause): Promise<NotSent> {
   await db.transaction(async (tx) => {
     if (caller.hold()) await lockChain(tx)
@@ -95,7 +95,7 @@ async function withdraw ({ db, name }: LedgerContext, { id, caller }: Claim, cau
   return { causa }
 }
 
-/** Leaves a ready submission to the next sweep of any process, by expiring its lease. */
+/** Expires the lease of a ready submission, so that the next sweep of any process sends it. */
 export async function leaveReady (db: Executor, id: number): Promise<void> {
   await db.update(invii).set({ lease_fino_al: sql`now()` }).where(and(eq(invii.id, id), eq(invii.stato, 'pronto')))
 }
@@ -155,8 +155,8 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
 }
 
 /**
- * Waits until the account has no other submission in flight, in this process (first come, first served) or another.
- * While waiting it only renews the lease. The database refuses a second one at the dispatch.
+ * Waits until the account has no other submission in flight, in this process (first come, first served) or in another.
+ * While it waits, it writes only the renewed lease. The database refuses a second one at the dispatch.
  * @returns false when another worker owns the submission by now
  * @throws SendQueueClosed
  */
@@ -178,8 +178,9 @@ async function isInFlight (db: Executor, account: string): Promise<boolean> {
 }
 
 /**
- * Excludes the rows that the test call refused, and the rest of their family or group. A member cannot be filed without
- * its leader, nor later alone. If an earlier attempt may have been acquired, nothing is split and a person decides.
+ * Excludes the rows that the test call refused, and the rest of their family or group. The police accepts no member
+ * without its leader, not even later. If an earlier attempt may have been acquired, nothing is split and a person
+ * decides.
  * @returns the rows to send; none when all are refused, which ends the submission, or when another worker owns it
  */
 export async function excludeRefused (
@@ -193,7 +194,7 @@ export async function excludeRefused (
   const accepted = rows.filter(({ capo }) => !refused.has(capo))
   const changed = await db.transaction(async (tx) => {
     await lockChain(tx)
-    // The claim is checked first: a freed row that another worker has in flight could be sent twice.
+    // Check the claim first. If another worker is sending this row, freeing it could send the guest twice.
     const inDoubt = await mayBeAcquired(tx, id)
     const a = inDoubt ? 'da_verificare' : 'rifiutato'
     const isMine = inDoubt || accepted.length === 0
@@ -224,8 +225,8 @@ async function alarmSubmission (
 }
 
 /**
- * Whether the attempt was committed although the dispatch failed: then its outcome must be recorded. Compares the
- * claim, because an attempt of the same number may be another worker's Send in flight.
+ * Whether the attempt was committed although the dispatch failed. If so, its outcome must be recorded. Compares the
+ * claim, because another worker's Send in flight may have the same attempt number.
  */
 export async function wasDispatched (db: Executor, { id, token }: Claim, numero: number): Promise<boolean> {
   const [submission] = await db
@@ -235,8 +236,8 @@ export async function wasDispatched (db: Executor, { id, token }: Claim, numero:
 }
 
 /**
- * Whether it is quiet time, 23:58 to 00:02 in Rome: a Send could count on either day, and one receipt alone would not
- * show which. Until midnight, arrivals of the day before are exempt, because the service refuses them afterwards.
+ * Whether it is quiet time, 23:58 to 00:02 in Rome: a Send could count on either day, and one receipt would not show
+ * which. Arrivals of the day before are exempt until midnight, because the service refuses them afterwards.
  */
 export function isQuiet (now: Date, arrival?: Day): boolean {
   const today = dayInRome(now)

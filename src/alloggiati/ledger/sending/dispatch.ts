@@ -20,16 +20,16 @@ import {
 import { folderVerdict, makeTestCall, send, type SendCall } from './police-call.ts'
 import { recordVerdict } from './record-verdict.ts'
 
-/** Maximum age of a test call. Later the service may judge otherwise, or the token expire. */
+/** Maximum age of a test call. After this time the service may judge differently, or the token expires. */
 const REHEARSAL_GOOD_MS = 5 * 60_000
-/** How long database work is retried while the database is unreachable, full or locked. */
+/** Maximum time of retries of database work while the database is unreachable, full or locked. */
 const INSIST_MS = 60_000
 const PAUSE_MS = 500
 /** Maximum time until the service processes bytes that have reached it. */
 const DELIVERY_MS = 10 * 60_000
 /** Maximum lag of the service's clock behind the clock of this server. Around midnight the day is uncertain. */
 export const CLOCKS_MS = 2 * 60_000
-/** Maximum time from commit to first byte. A process that was frozen in between must not write any more. */
+/** Maximum time from commit to first byte. A process that was suspended longer than this must not write any more. */
 const WRITE_WITHIN_MS = 5000
 const WHY = 'punto di non ritorno'
 
@@ -44,15 +44,15 @@ export interface RowResult {
   dettaglio?: string | null
 }
 
-/** The result of one attempt; `again`: the submission is ready as before, and still in the send queue. */
+/** The result of one attempt. `again`: the submission is ready as before, and still in the send queue. */
 type RunResult = NotSent | 'again' | undefined
 
-/** The rows that passed the test call, with its token; `at` is on the monotonic clock. */
+/** The rows that passed the test call, and the call's token. `at` is the time of the call on the monotonic clock. */
 interface Tested { token: string, rows: readonly Row[], at: number }
 
 interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day, id_appartamento: number | null }
 
-/** Both clocks are needed: the wall clock may be set, and the monotonic clock stops while the machine sleeps. */
+/** Both clocks are needed. Somebody may set the wall clock, and the monotonic clock stops while the machine sleeps. */
 interface Instant { wall: number, monotonic: number }
 
 /** `not-noted`: the attempt is committed, but the head of the chain could not be written to `DATA_DIR`. */
@@ -66,10 +66,9 @@ class NotDispatched extends Error {
 
 /**
  * Carries a `pronto` submission to its outcome: queue slot, claim, login, test call, send slot, connection, commit,
- * Send. Safe
- * to call for any submission, in any process, any number of times: a worker without the claim only reports. On
- * shutdown, undispatched submissions stay ready.
- * @param caller the waiting caller: an unsendable submission is freed at once; without a caller it is retried later
+ * Send. Any process may call it for any submission at any time, because a worker without the claim only returns the
+ * state. On shutdown, undispatched submissions stay ready.
+ * @param caller the waiting caller. With it an unsendable submission is freed at once, without it retried later
  */
 export async function carryOut (
   context: LedgerContext, id: number, caller: Caller | boolean
@@ -110,7 +109,7 @@ async function sendClaimed (context: LedgerContext, entry: QueueEntry, claim: Cl
       return {}
     }
     context.log.error({ err, invio: claim.id }, 'a submission could not be processed')
-    // Before the dispatch this frees the submission. Afterwards it has no effect, and the sweep records the attempt.
+    // Before the dispatch this frees the submission. Later it has no effect, and the sweep records the attempt.
     return releaseUnsent(context, claim, { errore: 'errore interno' })
   }
 }
@@ -147,8 +146,8 @@ function sendCallOf (rows: readonly Row[], id_appartamento: number | null): Send
 
 /**
  * Logs in, makes the test call for a claimed submission, and excludes refused rows.
- * @returns the rows to send, or why none can be sent. Undefined when the submission has ended, or belongs to another
- * worker
+ * @returns the rows to send, or the reason why none can be sent. Undefined when the submission has ended, or another
+ * worker has claimed it
  */
 async function testClaimed (
   context: LedgerContext, claim: Claim, id_appartamento: number | null
@@ -209,7 +208,7 @@ async function sendTested (
   if (!dispatched && !await insist(() => wasDispatched(db, claim, numero))) {
     return insist(() => releaseUnsent(context, claim, verdict))
   }
-  // The waiting caller is held until the verdict is recorded.
+  // From here the caller keeps waiting until the verdict is recorded.
   caller.hold()
   await insist(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.hold()))
   announce('recorded', id)
@@ -218,8 +217,8 @@ async function sendTested (
 }
 
 /**
- * The point of no return: commits the attempt durably before the first byte is written. Runs once connected. If it
- * throws, nothing is sent.
+ * Commits the attempt durably, before the first byte is written. Runs after the connection is open. If it throws,
+ * nothing is sent.
  * @throws NotDispatched
  */
 async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
@@ -239,7 +238,7 @@ async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt)
   if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
 }
 
-/** @returns the attempt's link of the chain, and the time before the commit, after the wait for the lock */
+/** @returns the chain link of the attempt, and the instant after the wait for the lock and before the commit */
 async function begin (
   context: LedgerContext, claim: Claim, attempt: Attempt
 ): Promise<{ end: Link, started: Instant }> {
@@ -247,7 +246,7 @@ async function begin (
   const noted = await chainHead.last()
   return db.transaction(async (tx) => {
     await attribute(tx, name, WHY)
-    // Read after the wait for the lock: the days on which the service may count the attempt start here.
+    // Read the clock after the wait for the lock. From this day on the service may count the attempt.
     const now = clock.now()
     const started = { wall: Date.now(), monotonic: performance.now() }
     if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
@@ -280,7 +279,7 @@ async function insertAttempt (
   }).prepare('dispatch_attempt').execute()
 }
 
-/** Retries database work for a minute, while the error may be transient. */
+/** Retries database work for a minute while the error may be transient. */
 async function insist<T> (work: () => Promise<T>): Promise<T> {
   const until = performance.now() + INSIST_MS
   for (;;) {

@@ -10,9 +10,9 @@ import type { CallOptions } from '../../service/soap/soap-transport.ts'
 export interface Verdict {
   stato: Extract<State, 'acquisito' | 'parziale' | 'rifiutato' | 'non_inviato' | 'sconosciuto'>
   tentativo: AttemptOutcome
-  /** One per row, in order. */
+  /** One verdict per row, in the order of the rows. */
   schedine: RowVerdict[]
-  /** For `non_inviato`: why nothing was sent. */
+  /** For `non_inviato`: the reason why nothing was sent. */
   causa?: Extract<Cause,
     'CREDENZIALI_RIFIUTATE' | 'SERVIZIO_NON_RAGGIUNGIBILE' | 'RIFIUTATO_DAL_SERVIZIO' | 'CARTELLA_NON_SCRIVIBILE'>
   httpStatus?: number
@@ -30,10 +30,10 @@ interface RowVerdict {
 /** HTTP statuses with which a web server refuses a request before the service sees it. */
 const NEVER_SERVED = new Set([404, 405, 413, 415])
 
-/** Errors with which the service refuses a whole call before it reads the rows. */
+/** Errors by which the service refuses a whole call before it reads the rows. */
 const REFUSED_BEFORE = [ACCESS_REFUSED, /PARAMETRO_ERRATO/]
 
-/** The verdict of a reply. Without proof it is `sconosciuto`: a wrong count of rows, or an unknown kind of refusal. */
+/** The verdict of a reply. It is `sconosciuto` after a wrong count of rows, or an unknown kind of refusal. */
 export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, rows: number): Verdict {
   const seen = { httpStatus, raw }
   const details = result?.Dettaglio ?? []
@@ -71,7 +71,7 @@ export function classifyFailure (err: unknown, rows: number): Verdict {
   }
 }
 
-/** The verdict of a failed login: without a token no row was sent. */
+/** The verdict of a failed login. No row was sent, because a Send needs a token. */
 export function classifyLogin (err: unknown, rows: number): Verdict {
   return err instanceof AlloggiatiCredentialsError
     ? { ...notSentVerdict('CREDENZIALI_RIFIUTATE', rows), errore: err.userText }
@@ -96,7 +96,7 @@ export function folderVerdict (rows: number): Verdict {
   return { ...notSentVerdict('CARTELLA_NON_SCRIVIBILE', rows), errore: 'cartella dati non scrivibile' }
 }
 
-/** Verdict for rows that may or may not be acquired. */
+/** Verdict for rows whose outcome is unknown. */
 export function unknownVerdict (rows: number): Verdict {
   return { stato: 'sconosciuto', tentativo: '?', schedine: allRows('sconosciuta', rows) }
 }
@@ -108,19 +108,19 @@ function allRows (esito: RowVerdict['esito'], rows: number): RowVerdict[] {
 /** The lines of one call. Lines of 174 characters include the apartment. */
 export interface SendCall { lines: readonly string[], id_appartamento: number | undefined }
 
-/** The verdict of a test call, and its token. Null if there was no call. */
+/** The verdict of a test call, and the token that it used. The token is null if there was no call. */
 interface TestCall { token: string | null, verdict: Verdict }
 
 interface TestCallOptions {
   /** Aborts the test call. */
   signal: AbortSignal
-  /** Called after the login; if it returns false, no test call is made. */
+  /** Called after the login. If it returns false, no test call is made. */
   loggedIn?: () => Promise<boolean>
 }
 
 /**
- * Logs in and makes the test call, which registers nothing: without a usable reply nothing was sent. If the service
- * refuses the token, logs in once more.
+ * Logs in and makes the test call, which registers nothing: even without a usable reply, no guest is sent. If the
+ * service refuses the token, logs in once more.
  * @returns undefined when `loggedIn` returned false
  */
 export async function makeTestCall (
@@ -154,7 +154,7 @@ async function call (
 ): Promise<{ verdict: Verdict, tokenRefused: boolean }> {
   try {
     const reply = await deliver(service, methodFor(test, id_appartamento), token, lines, options)
-    // After any refusal the next call logs in again.
+    // After any refusal, discard the token, so that the next call logs in again.
     if (!reply.esito.esito) service.token.invalidate(token)
     const tokenRefused = !reply.esito.esito && ACCESS_REFUSED.test(reply.esito.ErroreDes)
     return { verdict: classifyReply(reply, lines.length), tokenRefused }

@@ -22,10 +22,11 @@ export const NOT_WRITTEN_DOWN =
 const REFUSED_STATES = ['rifiutato', 'parziale', 'non_inviato'] as const satisfies State[]
 
 /**
- * Records the verdict of a call and moves the submission. A late reply to an unknown submission still counts. A late
- * `K` stops a resend that a person decided meanwhile. If the resend has left already, the guests may be acquired twice,
- * and an alarm is raised.
- * @param retry whether no caller waits, evaluated under the locks: then a submission certainly not sent is retried
+ * Records the verdict of a call and moves the submission. A late reply still counts for a submission of unknown
+ * outcome. A late `K` stops a resend that a person decided meanwhile. If the resend was already sent, the guests may be
+ * acquired twice, and an alarm is raised.
+ * @param retry returns true when no caller waits. Then a submission that was certainly not sent is retried. Called
+ * under the locks
  */
 export async function recordVerdict (
   { db, keys, alarm, name }: LedgerContext, attempt: Attempt, verdict: Verdict, retry: () => boolean
@@ -50,7 +51,7 @@ export async function recordVerdict (
   }
 }
 
-/** Records an attempt as unknown because its outcome was not recorded in time. */
+/** Records an attempt with an unknown outcome, because the verdict was not recorded in time. */
 export async function recordLostAttempt (tx: Transaction, id: number, numero: number, chi: string): Promise<void> {
   const rows = await tx.select({ indice: schedine.indice, permanenza: schedine.permanenza }).from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, 'in_corso'))).orderBy(asc(schedine.indice))
@@ -66,8 +67,8 @@ export async function mayBeAcquired (db: Executor, id: number): Promise<boolean>
 }
 
 /**
- * Adds an observation of an attempt. A final outcome from a receipt or a decision is kept, and the reply is stored
- * beside it as `?`.
+ * Adds an observation of an attempt. A final outcome from a receipt or a decision is kept, and the reply is stored as
+ * an additional observation `?`.
  * @returns whether the reply contradicts the final outcome
  */
 async function observe (
@@ -104,7 +105,7 @@ async function observe (
   return final!.esito !== verdict.tentativo
 }
 
-/** Moves the submission and its rows by the verdict. */
+/** Moves the submission and its rows according to the verdict. */
 async function apply (
   tx: Transaction,
   { id, numero, rows }: Attempt,
@@ -136,14 +137,14 @@ async function apply (
     contradicted,
     rows: after.map(({ esito }) => esito)
   })
-  // States first, because they lock the chain: other transactions lock the chain before the rows of guests.
+  // States first, because this locks the chain. Other transactions lock the chain before the rows of guests.
   let da = stato
   for (const a of path) {
     await move(tx, id, { da, a, chi, perche: verdict.errore ?? 'risposta del servizio' })
     da = a
   }
   // Rows keep their outcome when a final outcome contradicts the reply, or when they will be sent again. They also keep
-  // it when the verdict neither moves the submission nor proves rows acquired.
+  // it when the verdict moves no submission and proves no row acquired.
   const kept = contradicted || path.at(-1) === 'pronto' || (path.length === 0 && verdict.tentativo !== 'K')
   for (const { indice, before, esito, seen } of kept ? [] : after) {
     if (esito === before) continue
@@ -172,7 +173,7 @@ export interface VerdictFacts {
   /** Whether the verdict is about the last attempt. */
   ofLastAttempt: boolean
   verdict: AttemptOutcome
-  /** The state to which an `N` leads. */
+  /** The state of the submission after an `N`. */
   stateAfterN: Extract<State, 'rifiutato' | 'non_inviato' | 'pronto'>
   /** A reply or a receipt proves that another attempt was acquired. */
   otherProven: boolean
@@ -187,14 +188,14 @@ export interface VerdictFacts {
 /** States in which a contradicted submission is referred to a person. */
 const REVIEWED_WHEN_CONTRADICTED: readonly State[] = ['pronto', 'preso', 'sconosciuto', 'acquisito', 'parziale']
 
-/** The next outcome of a row. Acquired rows stay acquired. No guest is freed whom another attempt may have filed. */
+/** The next outcome of a row. Acquired rows stay acquired. A guest whom another attempt may have filed is not freed. */
 export function rowAfter (now: RowOutcome, seen: RowOutcome | undefined, otherInDoubt: boolean): RowOutcome {
   if (seen === 'acquisita') return seen
   if (seen === undefined || !isUnresolved(now)) return now
   return otherInDoubt ? 'sconosciuta' : seen
 }
 
-/** The next states after a verdict, by current state. Missing states do not move. */
+/** The next states after a verdict, by current state. A submission in any other state does not move. */
 const STATES_AFTER: Partial<Record<State, (facts: VerdictFacts) => State[]>> = {
   pronto: afterClaimOrBefore,
   preso: afterClaimOrBefore,
@@ -204,8 +205,8 @@ const STATES_AFTER: Partial<Record<State, (facts: VerdictFacts) => State[]>> = {
 }
 
 /**
- * The states that a submission passes through after a verdict, in order. Empty when it stays. They depend on all
- * attempts, because a final state must be true of every attempt.
+ * The states that a submission passes through after a verdict, in order. Empty when its state does not change. They
+ * depend on all attempts, because a final state must agree with every attempt.
  */
 export function nextStates (facts: VerdictFacts): State[] {
   const { stato, contradicted } = facts
@@ -213,7 +214,7 @@ export function nextStates (facts: VerdictFacts): State[] {
   return STATES_AFTER[stato]?.(facts) ?? []
 }
 
-/** A resend was decided, and is not dispatched yet: a late `K` stops it. */
+/** A person has decided a resend, and it is not dispatched yet. A late `K` stops it. */
 function afterClaimOrBefore (facts: VerdictFacts): State[] {
   return facts.verdict === 'K' ? ['da_verificare', ...ifAllAcquired(facts)] : []
 }
@@ -233,12 +234,12 @@ function afterUnknown (facts: VerdictFacts): State[] {
   return [otherInDoubt ? 'da_verificare' : stateAfterN]
 }
 
-/** A proof ends a person's review only when every row is acquired. */
+/** A proof ends the review by a person only when every row is acquired. */
 function ifAllAcquired ({ rows }: VerdictFacts): State[] {
   return rows.every((esito) => esito === 'acquisita') ? ['acquisito'] : []
 }
 
-/** All rows are acquired, or some. If some are in doubt, a person decides. */
+/** The state when all rows are acquired, or some. If the outcome of a row is unknown, a person decides. */
 function acquiredStates (facts: VerdictFacts): State[] {
   const all = ifAllAcquired(facts)
   if (all.length > 0) return all

@@ -24,7 +24,7 @@ import { asc, eq, inArray } from 'drizzle-orm'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { savedGuests, staysById } from '#src/bookings/index.ts'
 
-/** A day further from today is a typing error. */
+/** A day more than this far from today is assumed to be a typing error. */
 const FAR_DAYS = 400
 
 /** @param today by the server's clock */
@@ -65,7 +65,7 @@ function repeatedFaults (ids: readonly unknown[], fieldAt: (at: number) => strin
     : { campo: fieldAt(at), messaggio: `la prenotazione ${String(id)} è nominata due volte` })
 }
 
-/** The chosen bookings and their apartments. `id_appartamento` is for a single booking: others may have another one. */
+/** The chosen bookings and their apartments. `id_appartamento` needs a single booking, because others may differ. */
 function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
   const { prenotazioni: ids, appartamenti = [], id_appartamento } = body ?? {}
   const apartments = new Map(appartamenti.map((each) => [each.prenotazione_id, each.id_appartamento]))
@@ -75,10 +75,10 @@ function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
 }
 
 /**
- * Sends all bookings of an arrival day that are complete and not sent, or lists them (`prova`). Repeatable: sent
- * bookings are reported and not sent again. The response is final when all created submissions have ended; if none was
- * created, when nothing is unsent to do.
- * @throws InvioFallito when nothing can be sent at all, CampiNonValidi for a booking that arrives on another day
+ * Sends all bookings of an arrival day that are complete and not sent, or lists them (`prova`). A repetition reports
+ * sent bookings, and does not send them again. The response is final when all created submissions have ended. If none
+ * was created, it is final when no booking is left to send.
+ * @throws InvioFallito when no booking can be sent, CampiNonValidi for a booking that arrives on another day
  */
 export async function submitDay (
   context: SchedineContext, body: GiornataBody, author: Author, requester: Requester
@@ -112,7 +112,7 @@ function refuseOthers (campo: string, ids: readonly number[], bookings: readonly
   }
 }
 
-/** A Send finds unknown apartments with its test call. If the service does not list its apartments, none is refused. */
+/** Refuses unknown apartments before the Send. If the service does not list its apartments, none is refused. */
 async function refuseUnknownApartments (
   service: PoliceService, apartments: ReadonlyMap<number, number>
 ): Promise<void> {
@@ -159,9 +159,9 @@ async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Prom
 }
 
 /**
- * Responds to a repeated request for a day with the current state of the submissions that the first one created. Sends
- * nothing. Other bookings of the day are listed as they are. The response is never final: the first request may still
- * run, or have crashed.
+ * Responds to a repeated request for a day with the current state of the submissions that the first request created.
+ * Does not send. Lists other bookings of the day with their current state. The response is never final: the first
+ * request may still run, or have crashed.
  */
 export async function respondToRepeatedDay (
   db: Executor,
@@ -200,7 +200,7 @@ async function readStarted (db: Executor, started: readonly string[]) {
     .orderBy(asc(invii.id), asc(indice))
 }
 
-/** The bookings of the submissions of one day with the outcomes of their guests, as lines of that day. */
+/** The bookings in the submissions of one day with the outcomes of their guests, in the form of lines of that day. */
 async function sentBookings (
   db: Executor,
   { keys }: SchedineContext,
@@ -230,7 +230,7 @@ async function sentBookings (
   })
 }
 
-/** Replaces a booking that was deleted after its guests were sent. */
+/** An entry for a booking that was deleted after its guests were sent. */
 function gone (id: number, check_in: Day) {
   return { id, nome_cognome: '', check_in, numero_notti: 0, numero_ospiti: 0, ospiti: [] }
 }

@@ -20,25 +20,25 @@ import { validateGuests, withReasons, type SchedineContext } from '../accept-sch
 import { chooseDue } from '../from-booking.ts'
 import { linesOf, type StayLine } from './stay-lines.ts'
 
-/** A booking of the day, and the guests that can be sent: null unless it is `pronta`. */
+/** A booking of the day, with the guests that can be sent. They are null unless it is `pronta`. */
 export interface DayBooking extends PrenotazioneDellaGiornata {
   nights: number
-  /** The place in the booking of each guest. Undefined if the line has all. */
+  /** Each guest's place in the booking. Undefined if the line has all guests. */
   places?: readonly number[]
-  /** Includes the version of the booking that the guests were read from. */
+  /** Includes the version of the booking when its guests were read. */
   ready: AcceptedList & { versione: number, id_appartamento?: number | undefined } | null
 }
 
-/** A live row: its outcome, and its submission's state. */
+/** A live row: its outcome, and the state of its submission. */
 interface Sent { ricevuta: string, stato: State, esito: RowOutcome }
 
 /** The rows and conflicts of a booking's saved guests. */
 interface SentState {
   /** Retry times of the day's waiting submissions. */
   waiting: ReadonlyMap<string, Date>
-  /** The live rows of the booking around the arrival. */
+  /** The live rows of the booking around the arrival day. */
   rows: readonly BookingRow[]
-  /** Saved guests with a live row of this arrival, of any booking. */
+  /** Saved guests with a live row for this arrival, sent for any booking. */
   conflicts: readonly (Conflict & { twinOf: number | undefined })[]
   guests: readonly Guest[]
   stay: StayLine
@@ -54,7 +54,7 @@ export interface DayChoice {
   hasApartments: boolean
 }
 
-/** Reports the bookings of a day: ready, incomplete or sent already. It writes nothing. */
+/** Reports the bookings of a day: ready, incomplete or already sent. Writes no data. */
 export async function dayOverview (
   context: SchedineContext,
   ledger: LedgerContext,
@@ -88,7 +88,7 @@ export async function dayOverview (
         ...rest,
         twinOf: duplicate.altro_ospite === undefined ? undefined : places[duplicate.altro_ospite]!.stay.id,
         duplicate: { ...duplicate, ospite: places[duplicate.ospite]!.ospite },
-        // Rows of a deleted or cancelled booking count as rows without a booking.
+        // Rows of a deleted or cancelled booking are treated like rows without a booking.
         earlier: earlier && { ...earlier, prenotazione_id: idIfConfirmed(earlier.prenotazione_id) }
       }))
     }
@@ -135,7 +135,7 @@ function lineOf (stay: StayLine): DayBooking {
   return { ...bookingOf(stay), ...day === whole.check_in ? {} : { dal: day }, places }
 }
 
-/** Names the guests of the remarks by their places in the booking. */
+/** Replaces the index of each remark's guest by the guest's place in the booking. */
 function withPlaces (booking: DayBooking): DayBooking {
   return {
     ...booking,
@@ -143,12 +143,12 @@ function withPlaces (booking: DayBooking): DayBooking {
   }
 }
 
-/** The place in the booking of a guest of a line. */
+/** The place in the booking of a guest in a line. */
 export function placeIn ({ places }: Pick<DayBooking, 'places'>, ospite: number): number {
   return places?.[ospite] ?? ospite
 }
 
-/** The rows that concern the guests of a line: not those of guests with another arrival, nor of other nights. */
+/** The rows of the guests in a line, without those of other arrivals or other nights. */
 function concerning (
   keys: Keys, { check_in, numero_notti, places, all, whole }: StayLine, rows: readonly BookingRow[]
 ): BookingRow[] {
@@ -184,8 +184,8 @@ export function bookingOf (
 }
 
 /**
- * The rows of a booking that is sent completely: all saved guests, and as many as the booking has, are or may be filed.
- * Undefined otherwise. Without saved guests only the rows count.
+ * The rows of a completely sent booking, else undefined. All its saved guests are or may be filed, and as many guests
+ * as the booking has. Without saved guests only the rows are counted.
  */
 function sentBefore (
   { id, numero_ospiti }: StayLine, { rows, guests, conflicts }: SentState, day: Day
@@ -197,7 +197,7 @@ function sentBefore (
   return isEachSent && isEnough ? [...own, ...ofDay] : undefined
 }
 
-/** The rows of the saved guests, of this booking or of none, each with its guest. */
+/** The rows of the saved guests, sent for this booking or without one, each with its guest. */
 function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite: number })[] {
   return conflicts.flatMap(({ duplicate: { ospite, ricevuta, stato, motivo }, earlier }) =>
     motivo === 'stessa_persona' && ricevuta !== null && stato !== null && earlier !== null &&
@@ -235,7 +235,7 @@ function comparedWithSent (
   const unmatched = unmatchedRows(keys, ofArrival, guests)
   if (conflicting.size === 0 && !tooMany && unmatched.length === 0) return booking
   const blocked = { ...booking, ready: null, ricevute: referencesOf([...rows, ...before]) }
-  // A row without a booking is this booking's only if the person matches, not the document alone.
+  // A row without a booking belongs to this booking only if the person matches, not if only the document does.
   const ofOthers = conflicts.filter(({ duplicate: { motivo }, earlier }) =>
     earlier?.prenotazione_id !== prenotazione_id &&
       !(earlier?.prenotazione_id === null && motivo === 'stessa_persona'))
@@ -259,7 +259,7 @@ function comparedWithSent (
   return { ...blocked, stato: 'da_confermare', errors }
 }
 
-/** Whether the guests to send are too many with those of the rows, or were sent with another arrival. */
+/** The texts when the guests to send would be too many with those already sent, or were sent with another arrival. */
 function crowding (
   keys: Keys,
   { stay: { check_in, whole, nights, numero_ospiti }, rows, guests }: Pick<SentState, 'stay' | 'rows' | 'guests'>,
@@ -282,7 +282,7 @@ function changedText (unmatched: readonly Sent[]): string {
     `sono stati corretti, ${perhaps}sono già comunicati; altrimenti ${ALONE}`
 }
 
-/** Texts about rows sent with another arrival: the booking was moved, or guests arrived on other days. */
+/** Texts about rows sent with another arrival: the booking was moved, or guests arrived on another day. */
 function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): string[] {
   const moved = before.filter(({ data_arrivo }) => data_arrivo !== guests[0]?.data_arrivo)
   return [...Map.groupBy(moved, ({ data_arrivo }) => data_arrivo)].map(([day, rows]) => {
@@ -295,8 +295,8 @@ function movedTexts (before: readonly BookingRow[], guests: readonly Guest[]): s
 
 /**
  * The remark on a guest who may have been sent before.
- * @param confirmable a confirmation would lift the conflict: it is not certainly the same guest
- * @param twinOf the booking of the other guest on the same day, who is not known to be sent
+ * @param confirmable whether a confirmation lifts the conflict, because it may be another guest
+ * @param twinOf the booking of another unsent guest of the day with the same data
  */
 export function conflictRemark (
   { ospite, ricevuta, stato, motivo }: Conflict['duplicate'], confirmable: boolean, twinOf: number | undefined

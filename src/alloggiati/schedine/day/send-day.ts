@@ -20,8 +20,8 @@ interface Order { author: Author, requester: Requester }
 interface SentList extends Reserved { list: DayList }
 
 /**
- * Sends the ready bookings of a day. A faulty booking is left out and reported, and does not block the others.
- * @returns the bookings when all are decided, or the time is up: then the rest continues in the background
+ * Sends the ready bookings of a day. A booking with errors is left out and reported, and does not block the others.
+ * @returns the bookings when all have a result, or the time is over. Then the rest continues in the background
  */
 export async function sendDay (
   ledger: LedgerContext, bookings: readonly DayBooking[], order: Order
@@ -34,7 +34,7 @@ export async function sendDay (
       const reserved = await reserveList(ledger, list, order, report)
       if (reserved) sent.push(reserved)
     } catch (err) {
-      // If nothing was created, the request fails. Otherwise the created submissions continue, and are reported.
+      // If no submission was created, the request fails. Otherwise the created ones continue, and are reported.
       if (sent.length === 0) throw err
       ledger.log.error({ err }, 'a list of the day could not be recorded')
       for (const { booking } of list.places) notSent(report.get(booking)!, 'errore interno')
@@ -52,8 +52,8 @@ export async function sendDay (
 }
 
 /**
- * Inserts a list without the bookings that have conflicts by now.
- * @returns undefined when none is left
+ * Inserts a list without the bookings that now have conflicts.
+ * @returns undefined when no booking is left
  */
 async function reserveList (
   ledger: LedgerContext,
@@ -89,7 +89,7 @@ async function reserveList (
   return undefined
 }
 
-/** Finds the bookings that an error lists, and adds its text to them. */
+/** Finds the bookings that an error names, and adds its text to them. */
 function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
   const out = new Set<DayBooking>()
   if (err instanceof PrenotazioneCambiata) {
@@ -123,27 +123,27 @@ function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBook
 /** Maximum rows of one Send, unless a family or group is larger. Limits how many rows a lost reply leaves unknown. */
 const ROWS = 50
 
-/** A guest in a list: the booking, and the index among its guests. */
+/** A guest in a list: the booking, and the guest's index in it. */
 interface Place { booking: DayBooking, ospite: number }
 
-/** One Send of the day: guests of several bookings, with families and groups whole. */
+/** One Send of the day with guests of several bookings. Families and groups are not split. */
 interface DayList extends AcceptedList { places: Place[] }
 
 /** Guests who must stay together. */
 type Unit = Place[]
 
-/** Makes separate lists for each apartment, because a submission names one. */
+/** Makes a separate list for each apartment, because a submission names only one. */
 function apartmentLists (bookings: readonly DayBooking[]): DayList[] {
   return [...Map.groupBy(bookings, ({ ready }) => ready!.id_appartamento).values()].flatMap(listsOf)
 }
 
-/** Distributes guests to lists of one Send each: earliest deadlines first, bookings whole if they fit. */
+/** Distributes guests to lists, one per Send. Earliest deadlines come first, and bookings stay whole if they fit. */
 export function listsOf (bookings: readonly DayBooking[]): DayList[] {
   const deadline = ({ ready, nights }: DayBooking) => filingDeadline(ready!.records[0]!.data_arrivo, nights).getTime()
   const inOrder = bookings.toSorted((one, other) => deadline(one) - deadline(other))
   const lists: Unit[] = []
   for (const booking of inOrder) {
-    // Parts of a booking stay in the order of its guests across lists, so that rows can be matched to guests.
+    // The parts of a booking keep the order of its guests across lists, so that rows can be matched with guests.
     let first = 0
     for (const unit of unitsOf(booking)) {
       const fitting = lists.findIndex((places, at) => at >= first && places.length + unit.length <= ROWS)
@@ -154,7 +154,7 @@ export function listsOf (bookings: readonly DayBooking[]): DayList[] {
   return lists.map(listOf)
 }
 
-/** A booking as one unit, or split by family and group if it exceeds a list. */
+/** A booking as one unit. A booking that exceeds a list is split by family and group. */
 function unitsOf (booking: DayBooking): Unit[] {
   const places = booking.ready!.leaders.map((leader, ospite) => ({ booking, ospite, leader }))
   return places.length <= ROWS ? [places] : [...Map.groupBy(places, ({ leader }) => leader).values()]
@@ -173,7 +173,7 @@ function listOf (places: readonly Place[]): DayList {
   return list
 }
 
-/** The outcome of a booking's guests in one submission; `ospite` is the index in the booking. */
+/** The outcome of a booking's guests in one submission. `ospite` is the index in the booking. */
 interface Outcome {
   ricevuta: string
   stato: State
@@ -191,15 +191,15 @@ export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows 
   const isCancelled = stato === 'annullato'
   const why = new InvioFallito(causa ?? (isCancelled ? 'INVIO_ANNULLATO' : 'NON_INVIATO')).message
   if (booking.stato === 'non_inviata') notSent(booking, why)
-  // The outcome of the cancelled guests stays unknown.
+  // A cancelled submission leaves the outcome of its guests unknown.
   else if (isCancelled) booking.errors = [...booking.errors, remark(0, 'ospiti', why)]
 }
 
-/** The state of a booking by its sent rows. */
+/** The state of a booking according to its sent rows. */
 function stateOf (rows: readonly SchedinaDellaGiornata[], underWay: boolean): DayBooking['stato'] {
   const some = (...outcomes: SchedinaDellaGiornata['esito'][]) => rows.some(({ esito }) => outcomes.includes(esito))
   if (some('in_corso') && underWay) return 'in_corso'
-  // The outcome is unresolved and no call is in progress: an administrator decides.
+  // The outcome is unknown and no call is in progress, so an administrator has to decide.
   if (some('in_corso', 'sconosciuta')) return 'sconosciuta'
   if (!some('rifiutata', 'non_inviata', 'annullata')) return 'acquisita'
   if (some('acquisita', 'depositata')) return 'parziale'

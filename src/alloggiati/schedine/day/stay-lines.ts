@@ -7,11 +7,11 @@ import { arrivalsOf, departureOf, firstUndeclared, type ComparedStay } from '../
 import { dueOn } from '../due-guests.ts'
 
 /**
- * The guests of a booking who are due on one day, as a stay that begins on that day. `ospiti` has these guests alone,
- * and `numero_ospiti` counts them with those who are not saved yet.
+ * The guests of a booking who are due on one day, as a stay that begins on that day. `ospiti` contains only these
+ * guests. `numero_ospiti` also counts guests who are not saved yet.
  */
 export interface StayLine extends StayWithGuests {
-  /** The place of each guest in the booking, and the nights. */
+  /** Each guest's place in the booking, and number of nights. */
   places: readonly number[]
   nights: readonly number[]
   /** All saved guests of the booking. */
@@ -20,7 +20,7 @@ export interface StayLine extends StayWithGuests {
   whole: StayDays
 }
 
-/** The lines of a day: bookings that arrive, guests who arrive on their own day, and nights of prolonged stays. */
+/** The lines of a day: bookings that arrive, guests with that own arrival, undeclared nights of prolonged stays. */
 export async function linesOf (
   { db, keys, mode, clock }: LedgerContext, day: Day, ids: readonly number[] | undefined
 ): Promise<StayLine[]> {
@@ -51,7 +51,7 @@ function lineOf (stay: StayWithGuests, compared: ComparedStay, day: Day, today: 
   }]
 }
 
-/** Counts the unsaved guests whose nights from the day are not declared. */
+/** Counts the unsaved guests whose nights from `day` on are not declared. */
 function unsavedOn (compared: ComparedStay, day: Day, today: Day): number {
   const accepted = addDays(today, -1)
   const found = firstUndeclared(compared, { from: accepted < day ? accepted : day, to: day })

@@ -7,7 +7,7 @@ import { DONE, refused } from './sandbox-codes.ts'
 
 /**
  * First and last character of each field, counted from 1 as in the manual; the last field only in a "File Unico". The
- * sandbox does not share the codec's table, so that it does not share its mistakes.
+ * sandbox does not use the codec's table, because it would repeat the codec's mistakes.
  */
 const POSITIONS = {
   tipo: [1, 2],
@@ -41,7 +41,7 @@ export interface Comparison {
 
 interface RowResponse {
   outcome: EsitoOperazioneServizio
-  /** The row, its nights and (File Unico) its apartment, if the row is valid. */
+  /** The valid row with its nights and, in a "File Unico", its apartment. Missing if the row is invalid. */
   accepted?: { riga: string, permanenza: number, id_appartamento?: number }
 }
 
@@ -50,8 +50,8 @@ const MAX_NIGHTS = 30
 type Check = (value: string, context: Comparison & { row: Cells }) => unknown
 
 /**
- * The checks of a row in the order of its fields. The first that fails gives the `ErroreDettaglio`. Texts marked with
- * `*` are invented in the service's style.
+ * The checks of a row in the order of its fields. The first failed check gives the `ErroreDettaglio`. The project
+ * invented the texts marked with `*`, in the style of the service.
  */
 const CHECKS: Array<[field: keyof Cells, text: string, holds: Check]> = [
   ['tipo', 'Tipo Alloggiato Errato', (type) => WITH_DOCUMENT.includes(type) || leaderTypeOf(type) !== undefined], // *
@@ -86,8 +86,8 @@ const CHECKS: Array<[field: keyof Cells, text: string, holds: Check]> = [
 ]
 
 /**
- * Checks a list, with one answer per row in order. A member (19, 20) must follow an accepted leader of its kind (17,
- * 18), directly or after other members, with the same arrival and apartment.
+ * Checks a list, and returns one result per row in order. A member (19, 20) must follow an accepted leader of its kind
+ * (17, 18), directly or after other members, with the same arrival and apartment.
  */
 export function checkRows (rows: readonly string[], comparison: Comparison): RowResponse[] {
   let leader: Cells | undefined
@@ -138,7 +138,7 @@ function dayOf (italian: string): Day | undefined {
   return isDay(day) ? day : undefined
 }
 
-/** Accepted files contain `05`, ` 5` and `5 `. */
+/** Files that the real service accepted contain `05`, ` 5` and `5 `. */
 function nightsOf (text: string): number | undefined {
   const nights = /^(?:\d\d| \d|\d )$/.test(text) ? Number(text) : 0
   return nights >= 1 && nights <= MAX_NIGHTS ? nights : undefined

@@ -22,15 +22,15 @@ export interface Service {
 export type Value = string | number | boolean | Buffer | Elements
 interface Elements { [name: string]: Value | readonly Value[] | undefined }
 
-/** The texts of a request by element name, and the rows of its list. All may be missing. */
+/** The texts of a request by element name, and the rows of its list. Each text may be missing. */
 interface Request { texts: Readonly<Record<string, string | undefined>>, rows: readonly string[] }
 
 type Outcome = [result: EsitoOperazioneServizio, outputs?: Elements]
 type Work = (request: Request, service: Service, utente: string) => Promise<Outcome>
 
-/** As in the manual's example. */
+/** The lifetime in the example of the manual. */
 const TOKEN_LIFE_MS = 3_600_000
-/** The limit of the file upload. The web service's limit is unknown. */
+/** The limit of the file upload on the portal. The limit of the web service is unknown. */
 const MAX_ROWS = 1_000
 const RECEIPT_DAYS = 30
 const MAX_TEXT = 200
@@ -103,7 +103,7 @@ async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Service
 }
 
 async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Service, utente: string): Promise<Outcome> {
-  // A dateTime without offset is in Rome's time; one with an offset is an instant.
+  // A dateTime without offset is a time in Rome. A dateTime with an offset is an instant.
   const day = /(?:Z|[+-]\d\d:\d\d)$/.test(Data) ? dayInRome(new Date(Data)) : Data.slice(0, 10)
   const today = clock.today()
   const totals = day < today && day >= addDays(today, -RECEIPT_DAYS) ? await dayTotals(db, utente, day) : undefined

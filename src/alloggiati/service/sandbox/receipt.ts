@@ -12,8 +12,8 @@ const ESTABLISHMENT = [
 ]
 
 /**
- * Draws the receipt of one day: a one-page PDF with the lines of a real one, marked as worthless. Deterministic: the
- * same day and account give the same bytes on every instance.
+ * Draws the receipt of one day: a one-page PDF with the lines of a real receipt, and a mark that it is not valid.
+ * Deterministic: the same day and account give the same bytes on every instance.
  */
 export async function drawReceipt (utente: string, giorno: Day, totals: DayTotals): Promise<Buffer> {
   // Loaded on the first receipt, because the renderer takes more memory than the rest of the sandbox.
@@ -22,7 +22,7 @@ export async function drawReceipt (utente: string, giorno: Day, totals: DayTotal
     import('@react-pdf/renderer')
   ])
   const line = (text: string, index: number) => createElement(Text, { key: index, style: { marginBottom: 8 } }, text)
-  // Helvetica is built in, so nothing is read or fetched. It covers ASCII, which is enough here.
+  // Helvetica is built into PDF readers, so no font is read or downloaded. It covers ASCII, which is enough here.
   return await renderToBuffer(createElement(
     Document,
     { title: 'Ricevuta di prova', language: 'it', creationDate: drawnOn(giorno), modificationDate: drawnOn(giorno) },
@@ -53,7 +53,7 @@ function receiptLines (utente: string, giorno: Day, { schedine, notti, numero }:
   ]
 }
 
-/** A receipt is made the day after. */
+/** The time on a receipt, which is a time of the next day. */
 function drawnOn (giorno: Day): Date {
   return new Date(`${addDays(giorno, 1)}T00:00:00Z`)
 }

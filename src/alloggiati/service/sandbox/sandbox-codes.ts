@@ -3,7 +3,7 @@ import type { Tables } from '../../tables/code-tables.ts'
 import type { EsitoOperazioneServizio } from '../soap/contract.ts'
 import type { Apartment } from './sandbox-store.ts'
 
-/** The CSV of each `TipoTabella`: `;` between fields, LF between lines, none at the end. */
+/** The CSV of each `TipoTabella`: `;` between fields, LF between lines and not at the end. */
 export const TABLES: Record<string, (tables: Tables, apartments: readonly Apartment[]) => string> = {
   Luoghi: (tables) => csv('Codice;Descrizione;Provincia;DataFineVal', [
     ...tables.search('comuni'), ...tables.search('paesi').map((state) => ({ ...state, provincia: 'ES' }))
@@ -30,9 +30,9 @@ function codes (rows: readonly { codice: string, descrizione: string }[]): strin
 }
 
 /**
- * Codes and names of errors. 11 and 12 are the manual's (p. 9). ERRORE_RECUPERO_RICEVUTA and ERRORE_PARAMETRO_ERRATO
- * were seen on the live service, the first reportedly with number 51. The rest is invented, because the service's table
- * is not public. Clients must not depend on these numbers.
+ * Codes and names of errors. The manual (p. 9) contains 11 and 12. The live service returned ERRORE_RECUPERO_RICEVUTA
+ * (reportedly 51) and ERRORE_PARAMETRO_ERRATO. The others are invented, because the service's table is not public.
+ * Clients must not depend on these numbers.
  */
 const ERRORS = {
   credentials: { code: '100', name: 'AUTENTICAZIONE_FALLITA' },

@@ -7,9 +7,9 @@ import type { Day } from '#src/lib/time.ts'
 
 export type Apartment = Omit<typeof sandbox_appartamenti.$inferSelect, 'utente' | 'disabilitato_il'>
 
-/* The state of the sandbox. All of it is in the database, so restarts and second instances do not change it. */
+/* The state of the sandbox. The database contains all of it, so restarts and other instances keep it. */
 
-/** Stores a token until it expires, and deletes expired ones. Earlier tokens stay valid. */
+/** Stores a token until it expires, and deletes expired tokens. Earlier tokens stay valid. */
 export async function storeToken (db: Executor, token: typeof sandbox_token.$inferInsert, now: Date): Promise<void> {
   await db.delete(sandbox_token).where(lte(sandbox_token.scade_il, now.toISOString()))
   await db.insert(sandbox_token).values(token)
@@ -22,14 +22,14 @@ export async function isTokenValid (db: Executor, token: string, utente: string,
 }
 
 /**
- * Acquires all rows or none. A row sent twice is acquired twice. The real service may not do so, but the sandbox
- * assumes the worst case.
+ * Acquires all rows or none. A row sent twice is acquired twice. The real service may refuse the second row, but the
+ * sandbox shows the worst case.
  */
 export async function acquire (db: Executor, rows: (typeof sandbox_schedine.$inferInsert)[]): Promise<void> {
   if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
 }
 
-/** The schedine of an account in order of acquisition, as a person sees them on the portal. */
+/** The schedine of an account in order of acquisition, as the portal shows them. */
 export async function acquired (db: Executor, utente: string) {
   const { id, riga, giorno, acquisita_il, id_appartamento } = sandbox_schedine
   return await db.select({ id, riga, giorno, acquisita_il: isoInstant(acquisita_il), id_appartamento })
@@ -39,7 +39,7 @@ export async function acquired (db: Executor, utente: string) {
 export interface DayTotals {
   schedine: number
   notti: number
-  /** The number of the receipt: the position of this day among the year's days with schedine. */
+  /** The number of the receipt: the position of its day among the days of the year with schedine. */
   numero: number
 }
 
@@ -63,7 +63,7 @@ export async function activeApartments (db: Executor, utente: string): Promise<A
     .where(and(eq(sandbox_appartamenti.utente, utente), isNull(disabilitato_il))).orderBy(asc(id))
 }
 
-/** Adds an apartment with the account's next number, starting at 0. */
+/** Adds an apartment with the account's next number. The numbers start at 0. */
 export async function addApartment (db: Database, utente: string, apartment: Omit<Apartment, 'id'>): Promise<void> {
   await db.transaction(async (tx) => {
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.sandboxApartments}, hashtext(${utente}))`)
@@ -73,7 +73,7 @@ export async function addApartment (db: Database, utente: string, apartment: Omi
   })
 }
 
-/** Disables an apartment permanently, like the service. Returns false if there is no such active apartment. */
+/** Disables an apartment permanently, like the real service. Returns false if no such active apartment exists. */
 export async function disableApartment (db: Executor, utente: string, id: number, now: Date): Promise<boolean> {
   const disabled = await db
     .update(sandbox_appartamenti)

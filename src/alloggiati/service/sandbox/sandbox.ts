@@ -7,7 +7,7 @@ import { ENVELOPES, escapeXml, readBody, SERVICE, XmlError } from '../soap/xml.t
 import { isOperation, perform, type Service, type Value } from './operations.ts'
 
 const PATH = '/service/service.asmx'
-/** The default of ASP.NET. A thousand rows take about 200 KB. */
+/** The default limit of ASP.NET. A thousand rows take about 200 KB. */
 const BODY_LIMIT = 4 * 1024 * 1024
 const HOST = '127.0.0.1'
 /** The media type of SOAP 1.2. */
@@ -24,13 +24,13 @@ interface SandboxOptions {
 interface Sandbox {
   /** `http://127.0.0.1:<port>/service/service.asmx` */
   endpoint: string
-  /** Stops after the current calls have ended. */
+  /** Closes after the current calls have ended. */
   close (): Promise<void>
 }
 
 /**
  * Starts a stand-in of the police service on a loopback address, as a separate server. It stores acquired rows in the
- * database, so a restart loses nothing, and instances share them.
+ * database, so a restart keeps them, and all instances share them.
  */
 export async function startSandbox ({ db, clock, log, credentials }: SandboxOptions): Promise<Sandbox> {
   let tables: Tables | undefined
@@ -49,7 +49,7 @@ export async function startSandbox ({ db, clock, log, credentials }: SandboxOpti
     try {
       return writeEnvelope(await answer(request.body ?? '', service))
     } catch (error) {
-      // The texts match ASP.NET ASMX, which the real service uses.
+      // The same texts as ASP.NET ASMX, which the real service uses.
       const isSenders = error instanceof XmlError
       if (!isSenders) request.log.error({ err: error }, 'sandbox call failed')
       const reason = isSenders ? `read request. ---> ${escapeXml(error.message)}` : 'process request.'

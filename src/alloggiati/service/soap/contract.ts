@@ -2,8 +2,8 @@ import type { Day } from '#src/lib/time.ts'
 import type { TipoTabella } from '../../tables/tabella.ts'
 
 /*
- * Handwritten types of the operations of service.wsdl that we call. Requests omit the by-ref parameters (`result`,
- * `CSV`, `PDF`), like the official examples. In answers, empty or missing text is '', and a missing list is empty.
+ * Handwritten types of the called operations of service.wsdl. Requests omit the by-ref parameters (`result`, `CSV`,
+ * `PDF`), like the official examples. In responses, empty or missing text is '', and a missing list is empty.
  */
 
 export interface EsitoOperazioneServizio {
@@ -16,7 +16,7 @@ export interface EsitoOperazioneServizio {
 
 export interface ElencoSchedineEsito {
   SchedineValide: number
-  /** One per row sent, in the same order. */
+  /** The outcome of each sent row, in the same order. */
   Dettaglio: EsitoOperazioneServizio[]
 }
 

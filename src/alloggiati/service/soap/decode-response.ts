@@ -5,7 +5,7 @@ import { ENVELOPES, readBody, SERVICE, XmlError, type XmlElement } from './xml.t
 
 /**
  * Returns the text of a reply, and its element that answers `operation`.
- * @throws SoapTransportError `fault` for a fault with any HTTP status; another kind if it is no answer
+ * @throws SoapTransportError `fault` for a SOAP fault with any HTTP status, another kind for any other invalid reply
  */
 export function readReply (
   { status, contentType, body }: HttpReply, operation: string
@@ -25,7 +25,7 @@ export function malformedReply (raw: string, reason?: string): SoapTransportErro
   return new SoapTransportError('malformed', { sent: true, httpStatus: 200, raw, reason })
 }
 
-/** Decodes by the charset of the header, else of the XML declaration, else UTF-8. Undefined for invalid bytes. */
+/** Decodes by the header's charset, else the XML declaration's, else as UTF-8. Undefined for invalid bytes. */
 function decode (body: Buffer, contentType: string): string | undefined {
   const declared =
     /charset\s*=\s*"?([\w-]+)/i.exec(contentType) ??
@@ -37,7 +37,7 @@ function decode (body: Buffer, contentType: string): string | undefined {
   }
 }
 
-/** The element in the Body. Undefined unless it is an envelope with exactly one. */
+/** The element in the Body. Undefined unless the text is an envelope with exactly one. */
 function payloadOf (xml: string): XmlElement | undefined {
   try {
     return readBody(xml)
@@ -72,7 +72,7 @@ const OUTPUTS: { [Name in Operation]: Outputs<Name> } = {
 export const OPERATIONS = Object.keys(OUTPUTS) as Operation[]
 
 /**
- * Decodes the answer of an operation.
+ * Decodes the response of an operation.
  * @throws SoapTransportError `malformed`, which names an element that is missing, repeated or mistyped
  */
 export function decodeResponse<Name extends Operation> (
@@ -144,7 +144,7 @@ function integer (parent: XmlElement, name: string): number {
   return /^\d{1,9}$/.test(value) ? Number(value) : malformed(name)
 }
 
-/** Reads an instant without offset in Rome's summer time: a token is then renewed early, never too late. */
+/** Reads an instant without offset as Rome's summer time. In winter a token is then renewed early, never too late. */
 function instant (parent: XmlElement, name: string): Date {
   const value = text(parent, name).trim()
   const match = DATE_TIME.exec(value)

@@ -23,13 +23,13 @@ export function failureText (text: string): string {
   return Object.hasOwn(KINDS, text) ? KINDS[text as FailureKind] : text
 }
 
-/** Whether a text is the kind of a failure, and not the service's words, which may repeat data of the call. */
+/** Whether a text is the kind of a failure. Any other text comes from the service, and may repeat data of the call. */
 export function isFailureKind (text: string): boolean {
   return Object.hasOwn(KINDS, text)
 }
 
 interface FailureDetails {
-  /** False only if certainly no byte of the request was written. */
+  /** False only if no byte of the request was written, with certainty. */
   sent: boolean
   httpStatus?: number
   /** Details: an error code of Node or OpenSSL, or a fixed text. Never data of the call. */
@@ -91,12 +91,12 @@ export class AlloggiatiCredentialsError extends Error {
   }
 }
 
-/** The service's error code for a message, if it is a plain number. */
+/** The service's error code for a message. Undefined unless it is a plain number. */
 export function ownCode (codice: string): string {
   return /^\d{1,5}$/.test(codice) ? ` (${codice})` : ''
 }
 
-/** Whether the service is unavailable: unreachable, or refusing our credentials. */
+/** Whether the service is unavailable: unreachable, or refusing the credentials. */
 export function isServiceFailure (err: unknown): boolean {
   return err instanceof SoapTransportError || err instanceof AlloggiatiCredentialsError
 }

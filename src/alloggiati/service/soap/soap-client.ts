@@ -5,19 +5,19 @@ import { httpClient, type CallOptions, type TransportOptions } from './soap-tran
 import { SERVICE } from './xml.ts'
 
 export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
-  /** https, or http on a loopback address. */
+  /** An https URL, or http on a loopback address. */
   endpoint: string
   timeoutMs?: number
   connectTimeoutMs?: number
-  /** Removed from the words of every reply, like the token of the request, because the service may echo them. */
+  /** Removed from the words of every reply, like the token of the request, because the service may repeat them. */
   secrets?: readonly string[]
 }
 
 export interface Reply<Result> { result: Result, raw: string, httpStatus: number }
 
 /**
- * The operations. A call is never retried. It rejects with a SoapTransportError, whose `sent` says whether the service
- * may have received it. A call that resolves may still have `esito: false`.
+ * The operations. A call is never retried. A failed call rejects with a SoapTransportError, whose `sent` says whether
+ * the service may have received the call. A call that resolves may still have `esito: false`.
  */
 export type SoapClient = {
   [Name in Operation]: (request: Requests[Name], options?: CallOptions) => Promise<Reply<Responses[Name]>>
@@ -36,7 +36,7 @@ export function soapClient (
     operation: Name, request: Requests[Name], options: CallOptions = {}
   ): Promise<Reply<Responses[Name]>> {
     const envelope = await writeRequest(operation, request)
-    // SOAP 1.2 puts the action into the media type (RFC 3902).
+    // SOAP 1.2 requires the action in the media type (RFC 3902).
     const headers = { 'Content-Type': `application/soap+xml; charset=utf-8; action="${SERVICE}/${operation}"` }
     const { raw, response } = readReply(await post(envelope, headers, options), operation)
     const result = decodeResponse(operation, response, raw)
@@ -49,7 +49,7 @@ export function soapClient (
   return Object.fromEntries(methods) as SoapClient
 }
 
-/** An answer whose words, such as `ErroreDes`, hold none of the secrets, at any depth. */
+/** A response whose texts, such as `ErroreDes`, contain none of the secrets, at any depth. */
 function withoutSecrets<T> (answer: T, secrets: readonly string[]): T {
   const words = (name: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((each) => words(name, each))

@@ -30,7 +30,7 @@ export async function writeRequest (operation: string, request: object): Promise
 /** Loads strong-soap and its many dependencies on the first call only. */
 async function load (): Promise<NewClient> {
   const { default: { soap } } = await import('strong-soap')
-  // strong-soap would shift a dateTime by the time zone of the process, and so a receipt's day.
+  // strong-soap would shift a dateTime by the time zone of the process. That could change the day of a receipt.
   const content = (await readFile(new URL('service.wsdl', import.meta.url), 'utf8'))
     .replaceAll('type="s:dateTime"', 'type="s:string"')
   const wsdl = await new Promise<Wsdl>((resolve, reject) => {

@@ -9,7 +9,7 @@ export interface TransportOptions {
   /** Milliseconds for a whole call, from the name lookup to the last byte of the reply. */
   timeoutMs: number
   connectTimeoutMs: number
-  /** PEM certificates that are trusted besides the system's. */
+  /** PEM certificates that are trusted in addition to the system's. */
   ca?: string | Buffer
 }
 
@@ -29,14 +29,13 @@ const MAX_BYTES = 20 * 1024 * 1024
 
 type Post = (body: string, headers: Record<string, string>, options: CallOptions) => Promise<HttpReply>
 
-/** The progress of a call. Only from `sent` on can the service have received any of it. */
+/** The progress of a call. The service can have received bytes of it only from `sent` on. */
 type Step = 'connecting' | 'handshake' | 'open' | 'sent'
 
 /**
  * Sends each POST on a new connection: no reuse, no retry, no redirect, and TLS is always verified. Node writes no byte
- * before `end()`. So connecting, asking the caller and writing are separate steps, and it is always known whether
- * anything was sent.
- * Every failure is a SoapTransportError. Any status but 3xx is a reply.
+ * before `end()`. So connecting, asking the caller and writing are separate steps, and a failure always shows whether
+ * bytes were sent. Every failure is a SoapTransportError. Any status except 3xx is a reply.
  */
 export function httpClient ({ endpoint, timeoutMs, connectTimeoutMs, ca }: TransportOptions): Post {
   const url = safeAddress(endpoint)
@@ -54,7 +53,7 @@ export function httpClient ({ endpoint, timeoutMs, connectTimeoutMs, ca }: Trans
     const request = url.protocol === 'https:'
       ? requestHttps(url, { ...optionsOf(body, headers), ...tls })
       : requestHttp(url, optionsOf(body, headers))
-    // Destroy the socket, if there is one: destroying the request would drop the received part of the reply.
+    // Destroy the socket, if one exists. Destroying the request would drop the received part of the reply.
     const stop = () => { (request.socket ?? request).destroy() }
     end.addEventListener('abort', stop)
     try {
@@ -87,7 +86,7 @@ function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: 
       clearTimeout(timer)
       done()
     }
-    // The listener stays, so that a reset during `beforeWrite` does not crash the process.
+    // Keep the listener, so that a reset during `beforeWrite` does not crash the process.
     request.on('error', (error) => settle(() => reject(error)))
     request.once('socket', (socket) => {
       if (secure) socket.once('connect', onHandshake)
@@ -96,7 +95,7 @@ function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: 
   })
 }
 
-/** Awaits `beforeWrite`, even after an abort: it must not record anything after our answer. */
+/** Awaits `beforeWrite`, even after an abort, because it must not record the call after the caller's response. */
 async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallOptions['beforeWrite']): Promise<void> {
   let isEarly = false
   const early = () => { isEarly = true }
@@ -109,7 +108,7 @@ async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallO
     request.off('response', early)
   }
   if (end.aborted) throw new SoapTransportError(abortKind(end), { sent: false })
-  // A response before our request is not the service's reply, but Node takes it for one.
+  // Node accepts a response before the request is written. It is not the service's reply.
   const isOpen = !isEarly && !request.destroyed && request.socket?.writable
   if (!isOpen) throw new SoapTransportError('reset', { sent: false })
 }
@@ -168,12 +167,12 @@ function kindOf (step: Step, code: string): FailureKind {
   return code.startsWith('HPE_') ? 'malformed' : 'reset'
 }
 
-/** Whether a signal ended a call by timeout or by the caller. */
+/** Whether a timeout or the caller aborted the call. */
 export function abortKind ({ reason }: AbortSignal): FailureKind {
   return reason instanceof Error && reason.name === 'TimeoutError' ? 'timeout' : 'aborted'
 }
 
-/** The error code of Node or OpenSSL. The message may contain addresses and is not used. */
+/** The error code of Node or OpenSSL. The message may contain addresses, so it is not used. */
 function codeOf (error: unknown): string | undefined {
   return error instanceof Error && 'code' in error && typeof error.code === 'string' ? error.code : undefined
 }

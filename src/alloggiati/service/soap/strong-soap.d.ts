@@ -1,4 +1,4 @@
-/** Types for the part of strong-soap 6 that we use, which publishes none. */
+/** Types for the used part of strong-soap 6, which has no types of its own. */
 declare module 'strong-soap' {
   export interface Wsdl {
     load (done: (error: Error | null, wsdl: Wsdl) => void): void

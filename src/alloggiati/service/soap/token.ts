@@ -10,21 +10,21 @@ export interface Credentials { utente: string, password: string, wskey: string }
 export interface TokenSource {
   /**
    * Returns a token that stays valid for a while. Parallel callers share one login.
-   * @throws AlloggiatiCredentialsError when the login is refused, and without a call for the next 15 minutes;
-   * SoapTransportError when there is no answer
-   * @param signal ends the wait; a login in progress continues for other callers
+   * @throws AlloggiatiCredentialsError when the login is refused, then for 15 minutes without a call;
+   * SoapTransportError without a reply
+   * @param signal aborts the wait. A login in progress continues for other callers
    */
   get (signal?: AbortSignal): Promise<string>
   /**
-   * Forgets `token`, which the service has refused, but keeps a newer one. Without an argument forgets any token. A
-   * refused login is never forgotten early. Changed credentials need a restart, which retries at once.
+   * Drops `token`, which the service has refused, but keeps a newer one. Without an argument, drops any token. A
+   * refused login blocks logins for the whole time. Changed credentials need a restart, which retries at once.
    */
   invalidate (token?: string): void
 }
 
 const MAX_MARGIN_MS = 5 * 60_000
 const MARGIN_SHARE = 0.1
-/** Wrong passwords in a row may lock the account. */
+/** Several wrong passwords in a row may lock the account. */
 const REFUSAL_MS = 15 * 60_000
 
 interface KeptToken { token: string, until: number }
@@ -93,7 +93,7 @@ async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T
   }
 }
 
-/** When to renew, in milliseconds since the epoch: by expiry or lifetime, the earlier. The clocks may differ. */
+/** When to renew, in milliseconds since the epoch: by expiry or lifetime, if earlier. The clocks may differ. */
 function usableUntil ({ issued, expires }: TokenInfo, now: Date): number {
   const life = expires.getTime() - issued.getTime()
   return Math.min(expires.getTime(), now.getTime() + life) - Math.min(MAX_MARGIN_MS, life * MARGIN_SHARE)

@@ -1,13 +1,13 @@
 import { SaxesParser } from 'saxes'
 
-/* XML as both ends of the service read and write it: the client and the sandbox. */
+/* The XML of the service, which the client and the sandbox read and write. */
 
-/** Sufficient for a thousand rows. Anything beyond is an attack or a mistake. */
+/** Maximum depth. A thousand rows need less, so a deeper document is an attack or a mistake. */
 const MAX_DEPTH = 32
 const MAX_ELEMENTS = 20_000
 
 export interface XmlElement {
-  /** Namespace. Empty if there is none. */
+  /** Namespace URI. Empty if the element has none. */
   uri: string
   name: string
   children: XmlElement[]
