@@ -5,28 +5,28 @@ import { banAgain, deleteAgain, endRestoredAccess, type RevokedKey } from '#src/
 import { auditLog } from '#src/services/audit/log.ts'
 import { readErasures, type ErasedIds } from './erasures-file.ts'
 
-/** The access that a restore ended, and the erasures and bans that it repeated. */
+/** The access that a restore revoked, and the erasures and bans that it repeated. */
 export interface Aftermath {
   sessions: number
   keys: RevokedKey[]
   /** The file of erased ids, which may be missing. */
   path: string
-  /** Up to this instant erasures and bans were repeated: that of the backup without the file. Later ones are lost. */
+  /** Erasures and bans up to this instant were repeated. Without the file, it is the instant of the backup. */
   until: string
-  /** The ids that were erased and banned again. Undefined when the file is missing or invalid. */
+  /** The ids that the restore erased and banned again. Undefined when the file is missing or invalid. */
   repeated?: ErasedIds & { bloccati: string[] }
 }
 
 /**
- * Ends the access that a restore would revive, and repeats erasures and bans. Bookings, scans and files are listed in
- * the audit log. The next server erases them before it answers requests (`restored-erasures.ts`).
+ * Revokes the access that a restore would make valid again, and repeats erasures and bans. Bookings, scans and files to
+ * erase are listed in the audit log. The next server erases them before it answers requests (`restored-erasures.ts`).
  * @param created the instant of the backup
  */
 export async function settleRestore (
   tx: postgres.TransactionSql, db: Executor, { keys, path: backup, created }:
   { keys: Pick<Keys, 'fingerprint'>, path: string, created: string }
 ): Promise<Aftermath> {
-  // The name of the file depends on the audit log, to which an entry is added below.
+  // Read first, because the file's name depends on the audit log, and an entry is added to it below.
   const { path, erasures } = await readErasures(tx, keys, backup)
   const access = await endRestoredAccess(db)
   const repeated = erasures && {
@@ -42,7 +42,7 @@ export async function settleRestore (
   return { ...access, path, until: erasures?.fino_a ?? created, ...repeated && { repeated } }
 }
 
-/** The erased ids that the backup still has. Ids that it lacks may be used again. */
+/** The erased ids that exist in the backup. An id that the backup lacks may be assigned again later. */
 async function presentIds (
   tx: postgres.TransactionSql, { utenti, prenotazioni, scansioni, file }: ErasedIds
 ): Promise<Omit<ErasedIds, 'utenti'>> {
@@ -51,7 +51,7 @@ async function presentIds (
   return {
     prenotazioni: idsOf(await tx`select id::text from prenotazioni where id::text ${among(prenotazioni)} order by 1`),
     scansioni: idsOf(await tx`select id::text from scansioni where id::text ${among(scansioni)} order by 1`),
-    // With the pictures of deleted people, which are named after them.
+    // Includes the pictures of deleted people. A picture is named after the id of its owner.
     file: idsOf(await tx`select id::text from objects where object_id::text ${among(file)}
       or (bucket = 'avatars' and split_part(name, '.', 1) ${among(utenti)}) order by 1`)
   }

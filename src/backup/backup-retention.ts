@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addDays, type Day } from '#src/lib/time.ts'
 
-/** Age in milliseconds at which two nightly backups in a row are missing. */
+/** At this age in milliseconds, two nightly backups in a row are missing. */
 export const OLD_MS = 2 * 24 * 60 * 60_000
 /** The numbers of daily and of weekly backups that are kept. */
 const DAYS = 7
@@ -17,7 +17,7 @@ export function backupPath (folder: string, day: Day): string {
   return join(folder, `locanda-${day}.tar.age`)
 }
 
-/** The days whose backups are kept: the last seven, and the last one of each of the last four weeks. */
+/** The days whose backups are kept: the last seven, and the last day of each of the last four weeks. */
 export function daysToKeep (days: readonly Day[]): Day[] {
   const weekOf = (day: Day) => Math.floor((Date.parse(day) - MONDAY) / WEEK_MS)
   const latest = days.toSorted().reverse()
@@ -26,8 +26,8 @@ export function daysToKeep (days: readonly Day[]): Day[] {
 }
 
 /**
- * Removes expired backups, and partial files of killed processes. Backups dated in the future, written under a wrong
- * clock, are kept until that day and do not count among the seven.
+ * Removes expired backups, and partial files of killed processes. A wrong clock may have dated backups in the future.
+ * These are kept until that day, and do not count among the seven.
  */
 export async function rotate (folder: string, today: Day): Promise<void> {
   const files = await filesIn(folder)
@@ -38,7 +38,7 @@ export async function rotate (folder: string, today: Day): Promise<void> {
   for (const { path } of old) await rm(path, { force: true })
 }
 
-/** The last backup up to now: its age in milliseconds (`Infinity`: there is none), and its size in bytes. */
+/** The last backup up to now: its age in milliseconds (`Infinity` if there is none), and its size in bytes. */
 export async function lastBackup (folder: string, now = Date.now()): Promise<{ age: number, size: number }> {
   let last = { age: Infinity, size: 0 }
   for (const { path, isWhole } of await filesIn(folder)) {

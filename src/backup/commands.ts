@@ -22,7 +22,7 @@ import { readBackup, type Pace } from './sealed-tar.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
 
-/** The parts of an installation, for commands that may run beside its servers. */
+/** The parts of an installation, for commands that may run at the same time as its servers. */
 export interface Installation {
   config: Config
   keys: Keys
@@ -46,7 +46,7 @@ export function readEnvironment (environ: Environ): Config {
   }
 }
 
-/** Fails when the key file is missing or unreadable. The texts differ, so that no one replaces an unreadable key. */
+/** Fails when the key file is missing or unreadable. The texts differ: an unreadable key must not be replaced. */
 function requireKeyFile (path: string): void {
   try {
     accessSync(path, constants.R_OK)
@@ -90,7 +90,7 @@ export async function onInstallation<T> (
   }
 }
 
-/** One line about a problem that the operator can fix; undefined for other errors, and for an OperationError. */
+/** One line about a problem that the operator can fix. Undefined for other errors, and for an OperationError. */
 function reasonOf (err: unknown): string | undefined {
   if (err instanceof OperationError) return undefined
   if (err instanceof EmbeddedError) return err.message
@@ -104,7 +104,7 @@ type OnInterrupt = (leave: () => void) => () => void
 
 /**
  * Backs up the installation of this environment.
- * @throws OperationError; BrokenOff after an interruption, when the partial file is removed
+ * @throws OperationError; BrokenOff after an interruption, which removes the partial file
  */
 export function backUp (environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt): Promise<Made> {
   return onInstallation(environ, false, (installation) => interruptible('Salvataggio interrotto', installation.sql,
@@ -112,9 +112,9 @@ export function backUp (environ: Environ, path: string, passphrase: string, onIn
 }
 
 /**
- * Restores a backup into the empty installation of this environment. It verifies the whole backup first, so a backup
- * that is refused creates no database.
- * @throws OperationError; BrokenOff after an interruption, when rows are rolled back and files removed
+ * Restores a backup into the empty installation of this environment. It verifies the whole backup first, so a refused
+ * backup creates no database.
+ * @throws OperationError; BrokenOff after an interruption, which rolls back the rows and removes the files
  */
 export async function restore (
   environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt
@@ -135,7 +135,7 @@ async function interruptible<T> (
   const { signal } = interruption
   const letGo = onInterrupt(() => {
     interruption.abort()
-    // The work may be waiting for the database. Closing the connection ends that at once.
+    // The work may be waiting for the database. Closing the connection ends the wait at once.
     void sql.end({ timeout: 0 })
   })
   return await work((pieces) => addAbortSignal(signal, Readable.from(pieces))).catch((err: unknown) => {

@@ -14,23 +14,23 @@ import { atOnce, isSealed, readBackup, rowsIn, seal, type Entry, type Manifest, 
 /** The parts of an installation that a backup reads. `sql` is a pool of one connection. */
 export interface Source { sql: postgres.Sql, backend: Backend, keys: Pick<Keys, 'fingerprint'> }
 
-/** A completed backup; `size` is its file size in bytes. */
+/** A completed backup. `size` is the size of its file in bytes. */
 export interface Made { size: number, summary: Summary }
 
-/** A fingerprint of the master key, to check that a backup and an installation have the same one. */
+/** A fingerprint of the master key. It shows whether a backup and an installation have the same key. */
 export const masterKeyMark = (keys: Source['keys']) => keys.fingerprint('backup', 'master-key').toString('hex')
 
 /**
- * Writes a backup: the rows of one snapshot, and the files that they name. Servers may run meanwhile. The files that
+ * Writes a backup: the rows of one snapshot, and the files that these rows name. Servers may run meanwhile. Files that
  * they discard are kept until the backup ends.
- * @param isNightly whether the program chose the name, and verifies the file before the rename
+ * @param isNightly whether the nightly job makes the backup. Then the file is verified before it is renamed
  * @throws OperationError
  */
 export async function createBackup (
   source: Source, path: string, passphrase: string, { pace = atOnce, isNightly = false } = {}
 ): Promise<Made> {
   const { sql } = source
-  // Taken before the snapshot, so that files discarded after it are kept. It also waits for another backup.
+  // Lock before the snapshot, so that files discarded after it are kept. This also waits for another backup.
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
     const summary: Summary = { tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
@@ -39,11 +39,11 @@ export async function createBackup (
         await tx.unsafe(SPELLING)
         return await writePartial(partial, pace(seal(entriesOf(tx, source, summary), passphrase)))
       })
-      // After the transaction: an idle one would time out, and would block VACUUM.
+      // Verify after the transaction, because an idle transaction would time out, and would block VACUUM.
       if (isNightly) await readBackup(partial, passphrase, { pace })
       return written
     })
-    // The backup is valid even when its event cannot be written.
+    // The backup is valid even when its event cannot be recorded.
     await noteBackup(sql, 'salvataggio.riuscito').catch(() => {})
     return { size, summary }
   } finally {
@@ -51,7 +51,7 @@ export async function createBackup (
   }
 }
 
-/** Writes the event of a completed or failed backup. */
+/** Records the event of a completed or failed backup. */
 export async function noteBackup (sql: postgres.Sql, tipo: Extract<EventType, `salvataggio.${string}`>): Promise<void> {
   await sql`select evento_annota(${tipo}, 'salvataggio:' || (now() at time zone 'Europe/Rome')::date, null)`
 }
@@ -70,7 +70,7 @@ async function * entriesOf (tx: postgres.TransactionSql, source: Source, summary
     columns: Object.fromEntries(own.map(({ name, columns }) => [name, columns]))
   } satisfies Manifest)
   for (const table of own) {
-    // Reads the table twice, because tar needs the size first. Both reads see the same snapshot.
+    // Reads the table twice, because tar needs the size before the content. Both reads use the same snapshot.
     let [size, rows] = [0, 0]
     for await (const piece of copyOut(tx, table)) {
       size += piece.length
@@ -144,14 +144,14 @@ function unlessOfFile (err: unknown): undefined {
 }
 
 /**
- * Has `<file>.partial` written, then renames it to `file`. If that fails, the partial file is removed.
+ * Calls the writer of `<file>.partial`, and renames it to `file`. After an error, the partial file is removed.
  * @param isOwnName whether the name is reserved for backups: an existing file is replaced even when it is damaged
  */
 export async function writeAtomically<T> (
   file: string, isOwnName: boolean, write: (partial: string) => Promise<T>
 ): Promise<T> {
   const there = await lstat(file).catch(() => undefined)
-  // The operator may mistype the name, for example as that of the master key.
+  // Refuse other files, because the operator may mistype the name, for example as that of the master key.
   if (there && !(there.isFile() && (isOwnName || there.size === 0 || await orReport(file, isSealed(file))))) {
     throw new OperationError(`${file} c’è già, e non è un salvataggio`)
   }
@@ -168,7 +168,7 @@ export async function writeAtomically<T> (
 
 /** Writes a file that only its owner can read, with fsync. @returns its size in bytes */
 export async function writePartial (partial: string, content: AsyncIterable<Uint8Array>): Promise<number> {
-  // A killed process may have left one.
+  // A killed process may have left a partial file.
   await orReport(partial, rm(partial, { force: true }))
   const handle = await orReport(partial, open(partial, 'wx', 0o600))
   let size = 0
@@ -185,7 +185,7 @@ export async function writePartial (partial: string, content: AsyncIterable<Uint
 }
 
 /**
- * Reports only errors of the file this way. An error of the content, such as a lost connection, is rethrown unchanged.
+ * Turns errors about the file into an OperationError. An error of the content, such as a lost connection, is rethrown.
  */
 async function orReport<T> (file: string, work: Promise<T>): Promise<T> {
   return await work.catch((err: NodeJS.ErrnoException) => {

@@ -7,9 +7,9 @@ import { bansInForce, presentPeople, type Ban } from '#src/identity/index.ts'
 import { writeAtomically, writePartial } from './create.ts'
 
 /*
- * The file of ids beside the nightly backups. A restored backup contains people, bookings, scans and files that were
- * erased later. The file says which, without their data. Its name depends on the history of the database: after a
- * restore ids are used again, so the erasures of one history must not be repeated in another.
+ * The file of erased ids in the folder of the nightly backups. A restored backup contains people, bookings, scans and
+ * files that were erased later. The file lists their ids only. Its name depends on the history of the database. After a
+ * restore the same ids are assigned again, so the erasures of one history must not be repeated in another.
  */
 
 /** The ids that a restore erases again. */
@@ -34,7 +34,7 @@ async function pathFor (sql: postgres.ISql, keys: FileKeys, folder: string): Pro
   return join(folder, `locanda-cancellazioni-${name}.json`)
 }
 
-/** Writes the file from the audit log and the bans in force. */
+/** Writes the file from the audit log and the current bans. */
 export async function writeErasures (
   { sql, db, keys }: { sql: postgres.ISql, db: Executor, keys: FileKeys }, folder: string
 ): Promise<void> {
@@ -72,7 +72,7 @@ async function erasedIds (sql: postgres.ISql, db: Executor): Promise<ErasedIds> 
 
 /**
  * Reads the file beside a backup for the restored database of this connection.
- * @returns the path, and undefined when the file is missing, unreadable or was changed by someone else
+ * @returns the path, and the erasures. These are undefined when the file is missing, unreadable or tampered with
  */
 export async function readErasures (
   sql: postgres.ISql, keys: FileKeys, backup: string
@@ -86,7 +86,7 @@ export async function readErasures (
   }
 }
 
-/** Keyed, because a restore deletes what the file lists, and the folder may be on another machine. */
+/** A keyed hash, because a restore deletes the listed ids, and the folder may be on another machine. */
 function markOf (keys: FileKeys, erasures: Erasures): string {
   return keys.fingerprint('erasures', 'content', JSON.stringify(erasures)).toString('hex')
 }

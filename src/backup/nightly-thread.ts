@@ -8,9 +8,9 @@ import type { NightlyBackup } from './plugin.ts'
 import { PATIENT } from './saved-tables.ts'
 import type { Pace } from './sealed-tar.ts'
 
-/* The thread of a nightly backup (`plugin.ts`). */
+/* The worker thread that makes a nightly backup (`plugin.ts`). */
 
-/** Pauses after each chunk, three times as long as it took up to a limit, so that requests are not slowed down. */
+/** After each chunk pauses three times as long as it took, up to a limit, so that requests are not slowed down. */
 const gently: Pace = async function * (pieces) {
   let startedAt = performance.now()
   for await (const piece of pieces) {
@@ -21,7 +21,7 @@ const gently: Pace = async function * (pieces) {
 }
 
 const { config, databaseUrl, path, passphrase } = workerData as NightlyBackup
-// Worker data are cloned and lose their class.
+// The worker data are cloned, so `keys` would lose its class.
 const keys = createKeys(Buffer.from(config.MASTER_KEY))
 const sql = openClient(databaseUrl, 1, PATIENT)
 try {

@@ -13,13 +13,13 @@ import { OperationError } from './errors.ts'
 import { copyTarget, putRulesAside, readTables, SPELLING } from './saved-tables.ts'
 import { readBackup, type Manifest, type Pace, type Reader, type Summary } from './sealed-tar.ts'
 
-/** The reason that is shown for the suspension. */
+/** The reason of the suspension, as hosts read it. */
 const SUSPENDED = 'È stato ripristinato un salvataggio del %: gli invii successivi non sono registrati. ' +
   'Confrontare le ricevute dei giorni seguenti, poi riprendere gli invii'
 
 const USED_DATABASE = 'il database non è vuoto: usare un database nuovo (per quello incorporato, spostare ' +
   'altrove la cartella postgres di DATA_DIR)'
-/** Two databases must not share a file store: each would delete the files of the other. */
+/** Two databases must not share a file store, because each would delete the files of the other. */
 const USED_PLACE = 'l’archivio dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: usarne uno ' +
   'vuoto, senza resti di un altro ripristino'
 
@@ -39,14 +39,14 @@ export function requireFitting ({ migration, version, masterKey }: Manifest, key
 
 /**
  * Restores a backup into an empty database and an empty file store. All rows are in one transaction, which commits
- * last. It suspends sending to the police, because submissions sent after the backup are unknown. It ends all sessions
- * and keys, and records the restore in the audit log.
- * @throws OperationError; then no row and no file is left
+ * last. It suspends sending to the police, because the database does not contain submissions sent after the backup. It
+ * revokes all sessions and keys, and records the restore in the audit log.
+ * @throws OperationError after it has removed all rows and files
  */
 export async function restoreBackup (
   { sql, backend, keys }: Source, path: string, passphrase: string, pace?: Pace
 ): Promise<Restored> {
-  // A server that starts meanwhile waits for this lock.
+  // A server that starts meanwhile has to wait for this lock.
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
   if ((await readTables(sql)).length > 0 || await lastMigration(sql)) throw new OperationError(USED_DATABASE)
   if (!(await backend.list()[Symbol.asyncIterator]().next()).done) throw new OperationError(USED_PLACE)
@@ -55,7 +55,7 @@ export async function restoreBackup (
     loading = load(tx, { sql, backend, keys }, path, (reader) => readBackup(path, passphrase, { reader, pace }))
     return loading
   }).catch(async (err: unknown) => {
-    // If the connection is lost during the commit, the rows may exist. Then their files must stay.
+    // If the connection is lost during the commit, the rows may exist, and then their files must stay.
     const isLoaded = await loading?.then(() => true, () => false)
     if (!isLoaded) for await (const { id } of backend.list()) await backend.delete(id).catch(() => {})
     throw err
@@ -87,14 +87,14 @@ async function load (
     file: (id, content) => backend.put(id, content)
   })
   for (const [name, last] of Object.entries(summary.sequences)) {
-    // A sequence that an operator had added is missing here.
+    // The migrations have not made this sequence, because an operator had added it.
     await tx`select setval(to_regclass(quote_ident(${name})), ${last}::bigint)`
   }
   await putRulesBack()
   await carryOut(tx, known.filter(({ folderMillis }) => folderMillis > manifest.migration))
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
-  // Drizzle needs `options`, which only the pool has, not the transaction.
+  // Drizzle needs `options`, which the pool has and the transaction lacks.
   const db = drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql)
   await suspendFor(db, SUSPENDED.replace('%', manifest.created.slice(0, 10)))
   return { summary, aftermath: await settleRestore(tx, db, { keys, path, created: manifest.created }) }

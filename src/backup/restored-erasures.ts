@@ -6,7 +6,7 @@ import { eraseScans } from '#src/scans/index.ts'
 
 type Pending = Record<'prenotazioni' | 'scansioni' | 'file', string[]>
 
-/** The ids that restores have listed for erasure and that the database still has. */
+/** The ids that restores have listed for erasure, and that still exist in the database. */
 async function pendingErasures (sql: postgres.Sql): Promise<Pending> {
   const rows = await sql<{ kind: keyof Pending, id: string }[]>`
     with ids as (
@@ -21,8 +21,8 @@ async function pendingErasures (sql: postgres.Sql): Promise<Pending> {
 }
 
 /**
- * Repeats the erasures that a restore has listed, before the server answers requests. A booking whose submission is
- * unfinished cannot be erased. A job repeats it every night.
+ * Repeats the erasures that a restore has listed, before the server answers requests. A booking with an unfinished
+ * submission cannot be erased yet, so a job tries again every night.
  */
 export async function repeatErasures (app: FastifyInstance, keys: Keys): Promise<void> {
   if (Object.values(await pendingErasures(app.sql)).every((ids) => ids.length === 0)) return

@@ -5,7 +5,7 @@ import { columnsMade } from '#src/database/migrate.ts'
 /** A table and its columns, without generated ones. */
 export interface Table { name: string, columns: string[] }
 
-/** Session timeouts for commands, backups and restores, which may run for a long time. */
+/** Session timeouts for commands, backups and restores, because these may run for a long time. */
 export const PATIENT = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
 
 /** Fixed output formats, so that a server with other settings can read the values. */
@@ -25,9 +25,9 @@ export async function readTables (sql: postgres.ISql): Promise<Table[]> {
 }
 
 /**
- * Separates the tables and columns that the migrations have made from those that an operator has added. A database of a
- * newer version is saved whole.
- * @param migration the last one of the database
+ * Separates the tables and columns that the migrations have made from those that an operator has added. All tables of a
+ * database with a newer version are saved.
+ * @param migration the last migration of the database
  */
 export function ownTables (tables: Table[], migration: number): { own: Table[], foreign: string[] } {
   const made = columnsMade(migration)
@@ -53,7 +53,7 @@ export async function * copyOut (tx: postgres.TransactionSql, table: Table): Asy
   try {
     yield * rows.iterator({ destroyOnReturn: false }) as AsyncIterable<Buffer>
   } finally {
-    // The connection accepts no other statement before the copy ends, so the rest is read and discarded.
+    // The connection accepts no other statement before the end of the copy, so the rest is read and discarded.
     await finished(rows.resume()).catch(() => {})
   }
 }
@@ -62,7 +62,7 @@ function quoted (name: string): string {
   return `"${name.replaceAll('"', '""')}"`
 }
 
-/** The last values of the sequences in use. They are not part of the snapshot, and may be later. */
+/** The last values of the sequences in use. They are read outside the snapshot, so they may be later. */
 export async function readSequences (sql: postgres.ISql): Promise<Record<string, string>> {
   return Object.fromEntries(await sql<{ name: string, last: string }[]>`
     select sequencename as name, last_value::text as last from pg_sequences
@@ -70,9 +70,9 @@ export async function readSequences (sql: postgres.ISql): Promise<Record<string,
 }
 
 /**
- * Disables triggers, which would count or chain rows again, and drops foreign keys, so that tables can be loaded in any
- * order. Deletes the rows that the migrations have written.
- * @returns a function that restores the rules in the same transaction, which checks foreign keys on all rows
+ * Disables triggers, because they would count or chain rows again. Drops foreign keys, so that tables can be loaded in
+ * any order. Deletes the rows that the migrations have inserted.
+ * @returns a function that restores triggers and foreign keys in the same transaction. PostgreSQL then checks all rows
  */
 export async function putRulesAside (tx: postgres.TransactionSql): Promise<() => Promise<void>> {
   const tables = (await readTables(tx)).map(({ name }) => quoted(name))

@@ -10,23 +10,23 @@ import { OperationError } from './errors.ts'
 
 /** The first line of an age file. */
 const MARK = Buffer.from('age-encryption.org/v1\n')
-/** scrypt with N = 2^16 needs 64 MiB, in a server that may have only 1 GiB. */
+/** scrypt with N = 2^16 needs 64 MiB. A server may have only 1 GiB. */
 const WORK_FACTOR = 16
 const PIECE_BYTES = 256 * 1024
 const NO_BACKUP = 'non è un salvataggio di Locanda, o ne manca l’inizio'
 const OTHER_PASSPHRASE = 'la passphrase non è quella di questo salvataggio, o il suo inizio è danneggiato'
 const DAMAGED = 'il salvataggio è danneggiato o incompleto: usarne un altro'
 
-/** A file in the tar, whose header needs the size before the content. */
+/** A file in the tar. Its header contains the size, which must be known before the content. */
 export interface Entry { name: string, size: number, content: Iterable<Buffer> | AsyncIterable<Buffer> }
 
-/** `manifest.json`, the first file: it describes the content and which installation can restore it. */
+/** `manifest.json`, the first file. It describes the content, and names the installations that can restore it. */
 export interface Manifest {
   version: string
   created: string
-  /** The last migration of the database, as drizzle's journal has it (`when`). */
+  /** The last migration of the database: `when` in drizzle's journal. */
   migration: number
-  /** A fingerprint of the master key, not the key. */
+  /** A fingerprint of the master key, which does not reveal the key. */
   masterKey: string
   /** The columns of each table, in the order of `tables/<table>.copy`. */
   columns: Record<string, string[]>
@@ -37,22 +37,22 @@ export interface Summary {
   tables: Record<string, number>
   files: number
   bytes: number
-  /** Files named by a row that were missing, truncated or unreadable. Truncated ones are padded with zeros. */
+  /** Files that a row names, but that were missing, truncated or unreadable. Truncated files are padded with zeros. */
   missing: string[]
-  /** Tables and columns that no migration has made, which are not in the backup. */
+  /** Tables and columns that an operator has added. The backup does not contain them. */
   foreign: string[]
   /** The last values of the sequences in use. */
   sequences: Record<string, string>
 }
 
-/** Consumes the content in this order. Rows are lines of `COPY`, and files are encrypted as in the file store. */
+/** Receives the content in this order. Rows are lines of `COPY`, and files are encrypted as in the file store. */
 export interface Reader {
   manifest (manifest: Manifest): Promise<void>
   table (name: string, rows: AsyncIterable<Buffer>): Promise<void>
   file (id: string, content: AsyncIterable<Buffer>): Promise<void>
 }
 
-/** Passes chunks on, and may throttle them. */
+/** Passes chunks on, possibly more slowly. */
 export type Pace = (pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
 export const atOnce: Pace = (pieces) => pieces
 
@@ -60,7 +60,7 @@ export async function * seal (entries: AsyncIterable<Entry>, passphrase: string)
   const { Encrypter } = await import('age-encryption')
   const age = new Encrypter()
   age.setScryptWorkFactor(WORK_FACTOR)
-  // Keyboards encode an accented letter in more than one way.
+  // Keyboards encode accented letters in more than one way.
   age.setPassphrase(passphrase.normalize('NFC'))
   yield * await age.encrypt(ReadableStream.from(packed(entries)))
 }
@@ -81,7 +81,7 @@ async function * packed (entries: AsyncIterable<Entry>): AsyncGenerator<Uint8Arr
   }
 }
 
-/** Copies the content into larger chunks: `COPY` gives single rows, and file readers reuse their buffer. */
+/** Copies the content into larger chunks, because `COPY` returns single rows and file readers reuse their buffer. */
 async function * inPieces (content: Entry['content']): AsyncGenerator<Buffer> {
   let waiting: Buffer[] = []
   let length = 0
@@ -101,7 +101,7 @@ const CHECK: Reader = { manifest: async () => {}, table: drain, file: drain }
 
 /**
  * Reads a whole backup and compares its counts with the summary.
- * @throws OperationError for a wrong passphrase, and when the file is truncated or was changed
+ * @throws OperationError for a wrong passphrase, and for a truncated or changed file
  */
 export async function readBackup (
   path: string, passphrase: string, { pace = atOnce, reader = CHECK } = {}
@@ -142,7 +142,7 @@ async function * counted (pieces: AsyncIterable<Buffer>, count: (piece: Buffer) 
   }
 }
 
-/** Counts the rows that end in a chunk: `COPY` escapes a newline inside a value as the two characters `\n`. */
+/** Counts the rows that end in a chunk. Inside a value, `COPY` writes a newline as the two characters `\n`. */
 export function rowsIn (piece: Buffer): number {
   let rows = 0
   for (let at = piece.indexOf(0x0a); at >= 0; at = piece.indexOf(0x0a, at + 1)) rows++

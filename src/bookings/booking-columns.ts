@@ -8,8 +8,8 @@ import { isoInstant } from '#src/database/columns.ts'
 const columns = { ...getTableColumns(t), created_at: isoInstant(t.created_at), updated_at: isoInstant(t.updated_at) }
 
 /**
- * A booking's columns in the contract's shape and order. Bookings are sent as PostgreSQL writes them, so the schema
- * selects the columns here: nothing later would remove one that is not meant for clients.
+ * A booking's columns in the contract's shape and order. The server sends the JSON of PostgreSQL unchanged. So the
+ * schema selects the columns here, because no later step removes a private one.
  */
 export const bookingColumns = pick(columns, fieldNames(Booking))
 
@@ -24,7 +24,7 @@ const guestList = sql<Guest[]>`(
   from ${ospiti} o where o.prenotazione_id = ${t}.id
 )`
 
-/** `bookingColumns` and the guests in order, in one round trip. The schema selects the guests' columns, too. */
+/** `bookingColumns` and the guests in order, in one round trip. The schema also selects the guests' columns. */
 export const detailColumns = pick({ ...columns, ospiti: guestList }, fieldNames(BookingDetail))
 
 function guestObject (names: typeof guestFields): SQL {

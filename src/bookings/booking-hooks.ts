@@ -3,15 +3,15 @@ import type { Transaction } from '#src/database/connect.ts'
 
 /**
  * Called in the transaction that deletes bookings, before the deletion. The bookings are locked. If it throws, the
- * caller gets the error, and nothing is deleted.
+ * caller gets the error, and no booking is deleted.
  * @param ids the bookings that exist, ascending
  */
 export type BeforeDelete = (tx: Transaction, ids: readonly number[]) => Promise<void>
 
 /**
  * Called in the transaction that shortens a booking's guest list or lowers its number of guests. The booking is locked.
- * If it throws, the caller gets the error, and nothing is saved.
- * @param removed the removed places, 0-based
+ * If it throws, the caller gets the error, and no change is saved.
+ * @param removed 0-based places of the removed guests
  */
 export type GuestsRemoved = (tx: Transaction, booking: number, removed: readonly number[]) => Promise<void>
 
@@ -23,8 +23,7 @@ type BookingHooksList = { readonly [Name in keyof BookingHooks]: readonly Bookin
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Registers a function for a change of bookings, so that the bookings area need not know the areas that depend on
-     * it.
+     * Registers a function for a change of bookings. So the bookings area does not import the areas that depend on it.
      */
     addBookingHook<Name extends keyof BookingHooks> (name: Name, hook: BookingHooks[Name]): void
     /** Only code of the bookings area may use it. */

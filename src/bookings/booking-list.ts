@@ -10,16 +10,13 @@ import { bookingColumns } from './booking-columns.ts'
 import { isTooLong } from './booking-search.ts'
 import { hasWords } from './search-terms.ts'
 
-/** Rows per batch, which bound the memory of a full list. */
+/** Rows per batch. The limit bounds the memory for a full list. */
 const BATCH = 1000
 
 type Filters = Omit<BookingQuery, 'limit' | 'cursor' | 'conteggio'>
 type Sort = NonNullable<BookingQuery['sort']>
 
-/**
- * A batch of bookings as comma-separated JSON objects written by PostgreSQL, their number, and the position of the next
- * batch.
- */
+/** A batch of bookings: comma-separated JSON objects from PostgreSQL, their number, and the next position. */
 interface Page { json: string, rows: number, next: Position | undefined }
 
 const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t.updated_at>> = {
@@ -60,7 +57,7 @@ export function wholeList (db: Executor, filters: Filters): JsonPieces {
   return inBatches<Position>('{"data":[', ']}', (after) => bookingPage(db, filters, BATCH, after))
 }
 
-/** One row for the whole batch: a thousand separate rows take the driver and Drizzle three times as long. */
+/** PostgreSQL returns the batch as one row. The driver and Drizzle take three times as long for a thousand rows. */
 async function bookingPage (
   db: Executor, filters: Filters, limit: number, after: Position | undefined
 ): Promise<Page> {
@@ -113,9 +110,9 @@ function beyond ({ sort, value, id }: Position): SQL | undefined {
 }
 
 /**
- * Whether a booking, or one of its guests, has the words of `q`. Two queries look for them, so that PostgreSQL plans
- * each on its own: by the index for a rare text, along the list's order for a common one. With a limit both find as
- * many as a page needs.
+ * Whether a booking, or one of its guests, contains the words of `q`. Bookings and guests are searched by two queries,
+ * so that PostgreSQL plans each separately: with the index for a rare text, in the order of the list for a common one.
+ * With a limit, each query finds as many rows as a page needs.
  */
 function isFound (
   db: Executor, q: string, given: (SQL | undefined)[], order: SQL[] = [], limit?: number

@@ -4,26 +4,26 @@ import { postgresError } from '#src/database/problems.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'
 
-/** Searches that run concurrently; further ones wait. A search without a match can read every booking. */
+/** Maximum concurrent searches. Further searches wait. A search without a match can read every booking. */
 const CONNECTIONS = 2
-/** Searches that run or wait: in total, and per caller. */
+/** Maximum searches that run or wait, in total and per caller. */
 const CONCURRENCY = { total: 24, perCaller: 12 }
 
 const SETTINGS = {
   statement_timeout: '2000',
-  // A plan per query: how rare a text is decides between the search index and the list's order.
+  // One plan per query. A rare text needs the search index, and a common text the order of the list.
   plan_cache_mode: 'force_custom_plan',
   max_parallel_workers_per_gather: '0'
 }
 
 const QUERY_CANCELED = '57014'
 
-/** Searches in bookings and guests, in a pool of their own because their duration depends on the text. */
+/** Searches in bookings and guests. It has its own pool, because the duration of a search depends on the text. */
 export function createSearch (app: FastifyInstance) {
   const { db } = app.openPool(CONNECTIONS, SETTINGS)
   const acquireSlot = limitConcurrency(CONCURRENCY)
 
-  /** A caller's search that is answered in pieces. It keeps its turn until the last piece, and fails as `run` does. */
+  /** The JSON pieces of a caller's search. The search keeps its slot until the last piece, and fails as `run` does. */
   function pieces (caller: string, pieces: JsonPieces): JsonPieces {
     return async function * searched (takeLongTurn) {
       const giveBack = acquireSlot(caller)
@@ -52,7 +52,7 @@ export function createSearch (app: FastifyInstance) {
     }
   }
 
-  // The pool is for search statements, each with a short statement timeout.
+  // Use the pool only for searches, because each of its statements has a short timeout.
   return { db, run, pieces }
 }
 
@@ -60,14 +60,14 @@ function failure (err: unknown): unknown {
   return isTooLong(err) ? new RicercaTroppoLunga() : err
 }
 
-/** Whether a statement was cancelled by the statement timeout. */
+/** Whether the statement timeout cancelled a statement. */
 export function isTooLong (err: unknown): boolean {
   return postgresError(err)?.code === QUERY_CANCELED
 }
 
 /**
- * Creates the search indexes if they are missing. When this role may not create the extension `pg_trgm` (migration
- * `search`), an administrator may have added it since. Without the indexes a search reads every booking.
+ * Creates the search indexes if they are missing. The migration `search` omits them without the extension `pg_trgm`,
+ * which an administrator may have added since. Without the indexes a search reads every booking.
  */
 export async function ensureSearchIndex ({ sql, log }: Pick<FastifyInstance, 'sql' | 'log'>): Promise<void> {
   const [{ made }] = await sql.begin(async (tx) => {

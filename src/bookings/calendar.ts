@@ -5,12 +5,12 @@ import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
 import { inBatches, type Run } from '#src/http/list-responses.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 
-/** Entries per batch, which bound the memory of an answer. */
+/** Entries per batch. The limit bounds the memory for a response. */
 const BATCH = 1000
 
 const LAST_DAY = '9999-12-31'
 
-/** A span of days; `end` is exclusive. An open side has no bound. Bookings that are not confirmed occupy no day. */
+/** A span of days; `end` is exclusive. Null: no bound on this side. Bookings that are not confirmed occupy no day. */
 interface Span { start: Day | null, end: Day | null, stato: BookingState }
 
 /** The last entry of a batch. */

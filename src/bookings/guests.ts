@@ -12,11 +12,11 @@ import { lockStay, type GuestPlace } from './stays.ts'
 const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`excluded.${name}`)]))
 
 /**
- * Makes `dati` the guest list of the booking. Item *i* is guest *i*, whose row keeps its id; rows past the end are
- * deleted. The booking's row is locked first, so that two concurrent saves are serialized.
+ * Replaces the guest list of the booking by `dati`. Item *i* is guest *i*, whose row keeps its id. Rows past the end
+ * are deleted. The booking's row is locked first, so that concurrent saves run one after the other.
  * @param guestsRemoved hooks of other areas for removed guests
  * @param noteDone further writes in the same transaction
- * @returns how many guests the booking now has
+ * @returns the number of guests that the booking now has
  * @throws PrenotazioneNonTrovata
  * @throws CampiNonValidi when more guests than `numero_ospiti` stay in one night, or outside the stay
  */
@@ -64,7 +64,7 @@ export function saveGuests (
  * new guest must go to the first free place.
  * @param change the fields to write, or a function that derives them from the guest saved in the place
  * @throws PrenotazioneNonTrovata
- * @throws CampiNonValidi when the booking has no such place, or earlier ones are free
+ * @throws CampiNonValidi when the booking has no such place, or an earlier place is free
  */
 export async function placeGuest (
   tx: Transaction,
@@ -96,7 +96,7 @@ export async function placeGuest (
 
 export type SavedGuest = typeof ospiti.$inferSelect
 
-/** Call it only once the row is locked: an update that waits for the lock keeps the time at which it began to wait. */
+/** Call it only after the row is locked. The time of an update that waits for the lock is when the wait began. */
 async function noteChange (tx: Transaction, id: number): Promise<void> {
   await tx.update(prenotazioni)
     .set({
@@ -112,7 +112,7 @@ function given (fields: Partial<GuestInput>): Record<string, string | null> {
   return Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, stored(name, value)]))
 }
 
-/** Every field, with null when absent or empty, so that "unknown" has one spelling. */
+/** Every field, with null when it is missing or empty. So an unknown value is always null. */
 function known (guest: SaveGuests['dati'][number]): Record<string, string | null> {
   return Object.fromEntries(GuestFields.map((name) => [name, stored(name, guest[name])]))
 }

@@ -23,14 +23,14 @@ export interface PersonalDataReport {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Adds an area's part of the report, so that bookings need not know the areas. Booking hooks delete the data. */
+    /** Adds an area's part of the report, so bookings do not import the areas. Booking hooks delete the data. */
     addPersonalDataReport (report: PersonalDataReport): void
-    /** In the order in which they were added. For the bookings area alone. */
+    /** The parts in the order in which they were added. Only the bookings area may read them. */
     personalDataReports: readonly PersonalDataReport[]
   }
 }
 
-/** The registry of the areas' personal-data reports. Registered before the areas. */
+/** The registry of the areas' personal-data reports. Register it before the areas. */
 export default fp(async function personalDataReports (app) {
   const personalDataReports: PersonalDataReport[] = []
   app.decorate('personalDataReports', personalDataReports)

@@ -20,7 +20,7 @@ import { freeUnits } from './units/unit-repository.ts'
 /** A booking and its current version number, which is its ETag. */
 interface Versioned { booking: Booking, versione: number }
 
-/** The personal-data report before the deletion and after it. */
+/** The personal-data report before and after the deletion. */
 interface Erasure<Told> { existed: boolean, before: Told, after: Told }
 
 /** Further writes in the same transaction. */
@@ -37,7 +37,7 @@ export function bookingRepository (
   { db, sql: driver, audit, bookingHooks, eraseResponses }:
   Pick<FastifyInstance, 'db' | 'sql' | 'audit' | 'bookingHooks' | 'eraseResponses'>
 ) {
-  // The driver runs this statement without Drizzle, which takes a tenth of the request's processor time.
+  // The driver runs this statement without Drizzle, which would take a tenth of the request's processor time.
   const detail = db.select({ json: asJson(detailColumns).as('json'), versione: t.versione }).from(t)
     .where(eq(t.id, sql.placeholder('id'))).toSQL().sql
 
@@ -94,9 +94,9 @@ export function bookingRepository (
       })),
 
     /**
-     * Deletes bookings with their guests, all or nothing, and records it in the audit log.
+     * Deletes either all bookings with their guests or none, and records it in the audit log.
      * @returns the ids that existed, ascending
-     * @throws what a `beforeDelete` hook throws
+     * @throws errors of `beforeDelete` hooks
      * @throws RegistroNonDisponibile
      */
     deleteMany (ids: readonly number[], author: Pick<AuditEntry, 'actor' | 'ip'>): Promise<number[]> {
@@ -112,7 +112,7 @@ export function bookingRepository (
     /**
      * Deletes a booking, if it still exists, and returns the personal-data report before and after. The audit log
      * records it.
-     * @throws what a `beforeDelete` hook throws
+     * @throws errors of `beforeDelete` hooks
      * @throws RegistroNonDisponibile
      */
     erase<Told> (id: number, author: Author, describe: (db: Executor) => Promise<Told>): Promise<Erasure<Told>> {
@@ -129,7 +129,7 @@ export function bookingRepository (
   }
 }
 
-/** Deletes bookings for the server itself, as a request of a user does. */
+/** Deletes bookings like a request of a user. The server is the actor in the audit log. */
 export async function eraseBookings (app: FastifyInstance, ids: readonly number[]): Promise<void> {
   await bookingRepository(app).deleteMany(ids, { actor: 'sistema' })
 }
@@ -175,7 +175,7 @@ async function update (
     })
     .where(eq(t.id, id))
     .returning(versionedColumns)
-  // The places that a booking for fewer guests loses. Places of saved guests stay.
+  // The places that a booking loses with a lower number of guests. Places of saved guests stay.
   const { numero_ospiti: now } = updated!
   const first = now < current.numero_ospiti
     ? Math.max(now, await tx.$count(ospiti, eq(ospiti.prenotazione_id, id)))

@@ -122,7 +122,7 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post('/api/v1/prenotazioni', createRoute, async (request, reply) => {
-    // Without an idempotency key the insert is a single statement.
+    // Without an Idempotency-Key the insert is a single statement.
     const noteDone = request.idempotencyKey === null ? undefined : (tx: Transaction) => request.noteDone(tx)
     const { booking, versione } = await repository.create(request.body, noteDone)
     reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)

@@ -3,12 +3,12 @@ import { compactKey, withoutUmlauts } from '#src/lib/search-key.ts'
 import { containing } from '#src/database/columns.ts'
 
 const UMLAUTS: Readonly<Record<string, string>> = { ä: 'ae', ö: 'oe', ü: 'ue' }
-/** The prefix of Italy, which stored numbers may lack. */
+/** The country prefix of Italy. Stored phone numbers may lack it. */
 const PREFIX_OF_ITALY = /(?<!\S)(?:\+|00)39\s*(?=\d)/g
 
 /**
- * Returns the SQL condition that a folded text contains every word of a query, in any order. An umlaut also matches
- * its spelling with `E`. No text matches a query of separators alone.
+ * Returns the SQL condition that a folded text contains every word of a query, in any order. An umlaut also matches its
+ * spelling with `E`. A query that contains only separators matches no text.
  */
 export function hasWords (text: SQL, query: string): SQL | undefined {
   const words = query.replace(PREFIX_OF_ITALY, '').split(/\s+/).map(spellings).filter((each) => each.length > 0)
@@ -16,7 +16,7 @@ export function hasWords (text: SQL, query: string): SQL | undefined {
   return and(...words.map((word) => or(...word.map((each) => sql`${text} like ${containing(each)}`))))
 }
 
-/** The key and its umlaut spellings. A `|` is dropped, because it separates the columns in the searched text. */
+/** The key and its umlaut spellings, without `|`, because that sign separates columns in the searched text. */
 function spellings (given: string): string[] {
   const word = given.replaceAll('|', '')
   const key = compactKey(word)

@@ -12,7 +12,7 @@ const NO_END: readonly FieldError[] = [
 ]
 
 /**
- * The stay of a new booking. `check_out` takes precedence over `numero_notti`; one of them is required.
+ * The stay of a new booking. `check_out` takes precedence over `numero_notti`. One of them is required.
  * @throws CampiNonValidi for the errors of `newStayErrors`
  */
 export function newStay (
@@ -24,7 +24,8 @@ export function newStay (
 }
 
 /**
- * The stay after an update: `check_out` wins, `numero_notti` alone moves the departure, `check_in` alone keeps it.
+ * The stay after an update: `check_out` has precedence. `numero_notti` alone moves the departure, `check_in` alone does
+ * not.
  * @throws CampiNonValidi
  */
 export function changedStay (
@@ -82,7 +83,7 @@ function orderErrors ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_
   return []
 }
 
-/** Beyond the year 9999 a departure is no longer a day. A number out of bounds is rejected by the schema. */
+/** A departure after the year 9999 is no valid day. The schema rejects a number of nights out of bounds. */
 function departureErrors (check_in: Day, nights: number): FieldError[] {
   if (nights < 1 || nights > MAX_BOOKED_NIGHTS || isDay(addDays(check_in, nights))) return []
   return [{ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' }]

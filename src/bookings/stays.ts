@@ -14,7 +14,7 @@ import type { Stay } from './stay.ts'
 
 /* Queries on bookings for other areas. */
 
-/** The place of a guest in the list of a booking, 0-based. */
+/** 0-based place of a guest in the guest list of a booking. */
 export interface GuestPlace { prenotazione_id: number, guest_idx: number }
 
 /** The columns of a stay for other areas, without contact data. */
@@ -31,13 +31,13 @@ const datedColumns = { ...columns, stato: t.stato, schedine_cambiate_il: t.sched
 
 const versionedColumns = { ...columns, stato: t.stato, versione: t.versione }
 
-/** Guests of other bookings are not reported to the police. */
+/** Only guests of confirmed bookings are reported to the police. */
 const isConfirmed = eq(t.stato, 'confermata')
 
 /**
- * The stays with arrival from `from` to `to`, both included; an absent bound is open. Returns a query: execute it, or
- * join it as a subquery with `.as('p')`, so that the database joins many stays.
- * @param confirmed leaves out the stays that do not take place
+ * The stays with arrival from `from` to `to`, both included; a missing bound is open. Returns a query. The caller
+ * executes it, or joins it as a subquery with `.as('p')`, so that the database joins many stays.
+ * @param confirmed leaves out stays that are not confirmed
  */
 export function staysByArrival (
   db: Executor, { from, to, confirmed = false }: { from?: Day, to?: Day, confirmed?: boolean }
@@ -49,7 +49,7 @@ export function staysByArrival (
   ))
 }
 
-/** The confirmed stays with a night from `from` to `to`, both included. Returns a query as above. */
+/** The confirmed stays with a night from `from` to `to`, both included. Returns a query, as `staysByArrival` does. */
 export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day }) {
   return db.select(datedColumns).from(t)
     .where(and(
@@ -57,7 +57,7 @@ export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day })
     ))
 }
 
-/** The stays with these ids. Returns a query as above. Unknown ids are ignored. */
+/** The stays with these ids, as a query like that of `staysByArrival`. Unknown ids are ignored. */
 export function staysById (db: Executor, ids: readonly number[]) {
   return db.select(datedColumns).from(t).where(isOneOf(t.id, ids))
 }
@@ -68,7 +68,7 @@ export async function bookingExists (db: Executor, id: number): Promise<boolean>
 }
 
 /**
- * How many guests a booking is for, which is its number of places.
+ * The number of guests of a booking, which is its number of places.
  * @param lock keeps other transactions from changing, deleting or locking the booking until this one ends
  * @throws PrenotazioneNonTrovata
  */
@@ -80,7 +80,7 @@ async function placesFor (db: Executor, id: number, { lock = false } = {}): Prom
 }
 
 /**
- * Locks a booking as `placesFor` does.
+ * Locks a booking as `placesFor` does with `lock`.
  * @throws PrenotazioneNonTrovata
  */
 export async function lockStay (
@@ -95,7 +95,7 @@ export async function lockStay (
 }
 
 /**
- * Requires that a booking has a place for a guest.
+ * Throws unless a booking has a place for a guest.
  * @param lock as in `placesFor`
  * @throws PrenotazioneNonTrovata, CampiNonValidi
  */
@@ -104,7 +104,7 @@ export async function requirePlace (
 ): Promise<void> {
   const places = await placesFor(db, prenotazione_id, { lock })
   if (guest_idx < places) return
-  // Guests who replace others have places beyond the number.
+  // Guests who replace earlier guests have places beyond the number of guests.
   if (guest_idx < await db.$count(ospiti, eq(ospiti.prenotazione_id, prenotazione_id))) return
   throw new CampiNonValidi({
     campo: 'guest_idx',
@@ -120,7 +120,7 @@ export async function lockBooking (tx: Transaction, id: number): Promise<boolean
   return (await tx.select({ id: t.id }).from(t).where(eq(t.id, id)).for('update')).length > 0
 }
 
-/** A locked booking: its state and stay, how many guests it is for, and its version. */
+/** A locked booking: its state, stay, number of guests and version. */
 export interface LockedBooking extends Stay { stato: BookingState, numero_ospiti: number, versione: number }
 
 /**
@@ -143,7 +143,7 @@ export interface StayWithGuests {
   numero_notti: number
   numero_ospiti: number
   stato: BookingState
-  /** Read before the guests: either the booking had these guests at this version, or its version is higher by now. */
+  /** Read before the guests. So the booking either had these guests at this version, or has a higher version now. */
   versione: number
   ospiti: (typeof ospiti.$inferSelect)[]
 }
@@ -155,7 +155,7 @@ export async function stayWithGuests (db: Executor, id: number): Promise<StayWit
   return stay
 }
 
-/** The confirmed stays with a night, by id; `ids` filters them. */
+/** The confirmed stays that include the night of `day`, by id. `ids` filters them. */
 export async function staysWithGuests (db: Executor, day: Day, ids?: readonly number[]): Promise<StayWithGuests[]> {
   const chosen = ids === undefined ? undefined : isOneOf(t.id, ids)
   const isPresent = and(isConfirmed, sql`daterange(${t.check_in}, ${t.check_out}, '[)') @> ${day}::date`, chosen)
@@ -192,10 +192,10 @@ export async function savedGuests (
   return Map.groupBy(guests, ({ prenotazione_id }) => prenotazione_id)
 }
 
-/** Days between two arrivals for which one code is a probable mistake. Older codes may be used again. */
+/** Two arrivals at most this many days apart should not share a code. Older codes may be used again. */
 const CODE_DAYS = 7
 
-/** The bookings with the same `idf_gen`, another main guest and an arrival close by. Only these arrivals are read. */
+/** The bookings with the same `idf_gen`, another main guest and a near arrival. Reads only these arrivals. */
 export async function bookingsWithCodeOf (db: Executor, id: number): Promise<number[]> {
   const own = alias(t, 'own')
   const found = await db.select({ id: t.id }).from(own).innerJoin(t, and(

@@ -9,7 +9,7 @@ export const DEFAULT_URL = 'http://127.0.0.1:3000'
 
 export type Context = ReturnType<typeof createContext>
 
-/** The tools of a command. */
+/** The functions that every command uses. */
 export function createContext (terminal: Terminal, options: { json?: boolean, url?: string }) {
   const out = createOutput(terminal, options.json === true)
   const { timeoutMs, env } = terminal
@@ -33,9 +33,9 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
       if (env.LOCANDA_URL) return baseUrl(env.LOCANDA_URL, 'LOCANDA_URL')
       return (await stored())?.url ?? DEFAULT_URL
     },
-    /** Sends a request to a server and with credentials that the caller chooses. */
+    /** Sends a request to the given server with the given credentials. */
     async send (base: string, path: string, request: Request = {}): Promise<ApiResponse> {
-      // With this setting Node accepts any certificate.
+      // With this setting Node would accept any certificate.
       if (env.NODE_TLS_REJECT_UNAUTHORIZED === '0' && base.startsWith('https:')) {
         throw usageError(
           'NODE_TLS_REJECT_UNAUTHORIZED=0 spegne il controllo dei certificati: non è ammessa. ' +
@@ -49,8 +49,8 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
 
 /**
  * Normalizes a server's base URL, without a trailing slash.
- * @param source the origin of the text, for the error
- * @throws CliError when it is not http or https, or contains more than an address
+ * @param source the setting that contains the text, for the error
+ * @throws CliError when the URL is not http or https, or contains more than an address
  */
 export function baseUrl (text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined
@@ -64,15 +64,15 @@ export function baseUrl (text: string, source: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-/** False when the traffic can be intercepted: http to another machine. */
+/** False when others can intercept the traffic: http to another machine. */
 export function isPrivate (base: string): boolean {
   const { protocol, hostname } = new URL(base)
   return protocol === 'https:' || isLoopbackHost(hostname)
 }
 
 /**
- * The stored key, if it belongs to the intended server.
- * @throws CliError otherwise: a key is sent only to the server that issued it
+ * The stored key, if the server of this command issued it.
+ * @throws CliError otherwise, because a key is sent only to the server that issued it
  */
 export async function ownKey (context: Context): Promise<StoredKey> {
   const stored = await context.stored()
@@ -85,8 +85,8 @@ export async function ownKey (context: Context): Promise<StoredKey> {
 
 /**
  * Sends a request with the stored key.
- * @returns any answer but a 401
- * @throws CliError without a key for that server, and when the server rejects it
+ * @returns any response except a 401
+ * @throws CliError without a key for that server, and when the server rejects the key
  */
 export async function call (context: Context, path: string, request: Request = {}): Promise<ApiResponse> {
   const { url, key } = await ownKey(context)

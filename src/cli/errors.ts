@@ -1,7 +1,7 @@
-/** The exit code of the process. 0 is success. */
+/** The exit codes of the process. 0 means success. */
 export const EXIT = {
   ok: 0,
-  /** The server refused, or something failed. */
+  /** The server refused the request, or an error occurred. */
   failed: 1,
   usage: 2,
   /** Not signed in, or the credentials were rejected. */
@@ -9,7 +9,7 @@ export const EXIT = {
   unreachable: 4,
   /** The validated records have errors. */
   invalid: 5,
-  /** The code that shells use for a process ended by Ctrl-C. */
+  /** The exit code that shells use for a process that Ctrl-C ended. */
   interrupted: 130
 } as const
 export type Exit = typeof EXIT[keyof typeof EXIT]
@@ -35,6 +35,6 @@ export const usageError = (message: string) => new CliError(EXIT.usage, 'USO_NON
 /** A setting of this computer, or of the server, is invalid. */
 export const configError = (message: string) => new CliError(EXIT.failed, 'CONFIGURAZIONE', message)
 
-/** No usable key exists, or the server rejects it: signing in helps. */
+/** No usable key exists, or the server rejects it. The user has to sign in. */
 export const notSignedIn = (reason: string, risposta?: object) =>
   new CliError(EXIT.credentials, 'NON_AUTENTICATO', `${reason}: eseguire «locanda login»`, risposta)

@@ -2,10 +2,10 @@ import { homedir, hostname } from 'node:os'
 import { loadingError } from '#src/lib/missing-packages.ts'
 import { speedUpLoading } from '#src/loading.ts'
 
-// The reader of the output may close the pipe early, as `head` does.
+// A reader such as `head` may close the pipe early.
 process.stdout.on('error', (err: NodeJS.ErrnoException) => { if (err.code !== 'EPIPE') throw err })
 
-/** A service manager's signal is handled like Ctrl-C. */
+/** A signal of the service manager has the same effect as Ctrl-C. */
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 function onInterrupt (leave: () => void): () => void {
@@ -15,9 +15,9 @@ function onInterrupt (leave: () => void): () => void {
 
 const { env, stdin, stdout, stderr } = process
 const terminal = { env, stdin, stdout, stderr, home: homedir(), hostname: hostname(), onInterrupt }
-// Some commands load as much code as the server does.
+// Some commands load the same code as the server.
 speedUpLoading()
-// Not `process.exit`, which would lose output still on its way to a pipe.
+// Not `process.exit`, which would lose output that a pipe has not received yet.
 process.exitCode = await import('./run-command.ts').then(
   ({ run }) => run(process.argv.slice(2), terminal),
   (err: unknown) => {

@@ -7,19 +7,19 @@ import { CliError, configError, EXIT } from './errors.ts'
 import { refusal, type ApiResponse, type Request } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The server whose environment this is. */
+/** The server of this environment. */
 interface ServerEnvironment {
   config: Config
-  /** The service key, with all rights, that the server derives itself. An external provider does not accept it. */
+  /** The service key with all rights, which the server derives from its secrets. An external provider rejects it. */
   ownServiceKey: string
   /** A service key that is valid for one minute, for a call to the server. */
   momentaryKey: string
 }
 
-/** @throws CliError when no server has been set up here, or when it would not start */
+/** @throws CliError when no server has been set up here, or when its settings are invalid */
 export async function serverEnvironment (env: Terminal['env']): Promise<ServerEnvironment> {
   const dataDir = env.DATA_DIR || Environment.properties.DATA_DIR.default
-  // Reading the configuration would create a key for a server that does not exist.
+  // Stop here, because reading the configuration would create a key for a server that does not exist.
   if (!env.MASTER_KEY && !existsSync(join(dataDir, 'master.key'))) {
     const text = `Nessun server ha i suoi dati in ${dataDir}: servono DATA_DIR e MASTER_KEY del server`
     throw new CliError(EXIT.failed, 'SERVER_NON_TROVATO', text)
@@ -37,8 +37,8 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
 }
 
 /**
- * Calls the server whose environment this is, at its listening address, with a key that is valid for this call only.
- * @returns any answer but those of a server that does not know the key
+ * Calls the server of this environment at its listening address, with a key that is valid for one minute.
+ * @returns any response, unless the server does not know the key
  * @throws CliError without such a server
  */
 export async function callLocalServer (context: Context, path: string, request: Request = {}): Promise<ApiResponse> {
@@ -47,7 +47,7 @@ export async function callLocalServer (context: Context, path: string, request: 
   if (key === undefined) throw configError('IDP_SERVICE_KEY: con un provider esterno è necessaria')
   const base = listeningAddress(config)
   const response = await context.send(base, path, { ...request, headers: { authorization: `Bearer ${key}` } })
-  // A server of another environment does not know the key. During maintenance it answers 503 MANUTENZIONE.
+  // A server of another environment does not know the key. During maintenance it responds with 503 MANUTENZIONE.
   if ([401, 403].includes(response.status) || refusal(response).codice === 'MANUTENZIONE') {
     throw new CliError(
       EXIT.credentials,
@@ -60,7 +60,7 @@ export async function callLocalServer (context: Context, path: string, request: 
   return response
 }
 
-/** A server that listens on all addresses of the machine listens on loopback, too. */
+/** A server that listens on all addresses of the machine also listens on loopback. */
 function listeningAddress ({ HOST, PORT }: Config): string {
   const host = { '0.0.0.0': '127.0.0.1', '::': '::1' }[HOST] ?? HOST
   return `http://${host.includes(':') ? `[${host}]` : host}:${PORT}`

@@ -2,18 +2,18 @@ import { EXIT, type CliError } from './errors.ts'
 import type { Terminal } from './terminal.ts'
 
 /**
- * The output of a command: results go to standard output, all else to standard error. With `json` everything is JSON:
- * results indented, remarks left out, warnings and errors as one object per line.
+ * The output of a command: standard output gets results, and standard error all other lines. With `json`, results are
+ * indented JSON, warnings and errors are one JSON object per line, and remarks are omitted.
  */
 export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
   const warned = new Set<string>()
   return {
     json,
-    /** A result: the text, or the value with `--json`. */
+    /** Prints a result: the text, or the value with `--json`. */
     result (text: string, value: unknown): void {
       stdout.write(`${json ? JSON.stringify(value, null, 2) : text}\n`)
     },
-    /** A remark beside the result. */
+    /** Prints a remark, which is no part of the result. */
     note (text: string): void {
       if (!json) stderr.write(`${line(text)}\n`)
     },
@@ -32,8 +32,8 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
 }
 
 /**
- * Makes text safe for one line of a terminal: control characters become blanks. So do marks that change the writing
- * direction, which could disguise a name.
+ * Makes text safe for one line of a terminal: control characters become blanks. Marks that change the writing direction
+ * also become blanks, because they could disguise a name.
  */
 export function line (text: string): string {
   return text.replace(/[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069]+/gu, ' ')
@@ -42,7 +42,7 @@ export function line (text: string): string {
 export interface Column {
   title: string
   right?: boolean
-  /** The maximum width; longer text is cut. */
+  /** The maximum width. Longer text is cut. */
   max?: number
 }
 
@@ -63,7 +63,7 @@ export function table (columns: readonly Column[], rows: readonly (readonly stri
     .join('\n')
 }
 
-/** Names and values, one per line. An unknown value is a dash. */
+/** Names and values, one pair per line. A dash stands for an unknown value. */
 export function card (fields: readonly (readonly [name: string, value: string | null])[]): string {
   const widest = Math.max(...fields.map(([name]) => width(name)))
   return fields.map(([name, value]) => padded(name, widest) + GAP + (value === null ? '—' : line(value))).join('\n')
@@ -82,7 +82,7 @@ export function dayOf (instant: string): string {
   return moment(instant).split(' ', 1)[0]!
 }
 
-/** The characters of a text as a reader counts them (grapheme clusters). */
+/** The characters as a reader counts them (grapheme clusters). */
 function charactersOf (text: string): string[] {
   return Array.from(graphemes.segment(text), ({ segment }) => segment)
 }

@@ -36,7 +36,7 @@ const inItalian: HelpConfiguration = {
   styleSubcommandTerm: (term) => term.replace('[options]', '[opzioni]')
 }
 
-/* Parsers of option values. An invalid value is a usage error that names the option. */
+/* Parsers of option values. A parser throws a usage error that names the option. */
 
 const checked = (option: string, isGood: (text: string) => boolean, reason: string) => (text: string): string => {
   if (!isGood(text)) throw usageError(`${option}: «${text}» ${reason}`)
@@ -45,7 +45,7 @@ const checked = (option: string, isGood: (text: string) => boolean, reason: stri
 
 const day = (option: string) => checked(option, isDay, 'non è un giorno (AAAA-MM-GG)')
 
-/** Empty when a script's variable is not set. */
+/** The name is empty when a script's variable is not set. */
 const fileName = checked('file', (text) => text.trim() !== '', 'è vuoto')
 
 const oneOf = (option: string, values: readonly string[]) =>
@@ -63,12 +63,12 @@ const identifier = (option: string) => integer(option, 1, Id.maximum ?? Infinity
 const someOf = (option: string, values: readonly string[]) => (text: string, before: string[] = []): string[] =>
   [...before, oneOf(option, values)(text)]
 
-/** Wraps a command's action, so that it gets the context before the arguments that the library passes. */
+/** Wraps a command's action. It gets the context first, then the arguments of the library. */
 type Run = <A extends unknown[]>(work: (context: Context, ...args: A) => Promise<Exit>) => (...args: A) => Promise<void>
 
 /**
- * All commands, their options and their help.
- * @param finish called with the exit code of the command
+ * All commands with their options and help.
+ * @param finish receives the exit code of the command
  */
 export function createProgram (terminal: Terminal, finish: (exit: Exit) => void): Command {
   const program = new Command('locanda')
@@ -81,7 +81,7 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
     .configureHelp(inItalian)
     .configureOutput({
       writeOut: (text) => { terminal.stdout.write(text) },
-      // Help that was not requested: a command is missing.
+      // Help goes to standard error when it was not requested, because a command is missing.
       writeErr: (text) => { if (program.opts().json !== true) terminal.stderr.write(text) },
       // The caller of this function writes the message, in Italian.
       outputError: () => {},
@@ -202,7 +202,7 @@ function addAdministration (program: Command, run: Run): void {
     .action(run(resetPassword))
 }
 
-/** On the server's machine, with its environment. */
+/** Commands for the server's machine, which use its environment. */
 function addOperations (program: Command, run: Run): void {
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', HELP.serviceKey)
     .action(run((context) => printServiceKey(context)))
@@ -218,8 +218,8 @@ function addOperations (program: Command, run: Run): void {
 }
 
 /**
- * Prints the service key, with all rights, of the server whose environment this is. No server is called: a person who
- * can read the server's secrets can derive it.
+ * Prints the service key, with all rights, of the server of this environment. It calls no server: a person who can read
+ * the server's secrets can derive the key.
  */
 async function printServiceKey ({ terminal: { env }, out }: Context): Promise<Exit> {
   const { ownServiceKey } = await serverEnvironment(env)
@@ -228,7 +228,7 @@ async function printServiceKey ({ terminal: { env }, out }: Context): Promise<Ex
   return EXIT.ok
 }
 
-/** Checks everything that this environment's installation needs, and reports it. Exits with 1 when a check fails. */
+/** Checks everything that this installation needs, and prints the findings. Exits with 1 when a check fails. */
 async function doctor ({ terminal: { env }, out }: Context): Promise<Exit> {
   const { examine } = await import('#src/backup/index.ts')
   const findings = await examine(env)

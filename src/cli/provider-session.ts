@@ -5,11 +5,11 @@ import { CliError, EXIT } from './errors.ts'
 import { expectBody, fieldsOf, type ApiResponse, type Request } from './server-call.ts'
 import { ask, isInteractive } from './terminal.ts'
 
-/** An identity provider, and a person's sign-in there. */
+/** An identity provider, and a user's sign-in there. */
 export interface Provider { url: string, apikey: string }
 export interface SignIn extends Provider { bearer: string, user?: unknown }
 
-/** Sends a POST to the provider, for the person if there is a sign-in. */
+/** Sends a POST to the provider, with the user's token after a sign-in. */
 export function askProvider (
   context: Context, { url, apikey, bearer }: Provider & { bearer?: string }, path: string, request: Request
 ): Promise<ApiResponse> {
@@ -18,7 +18,7 @@ export function askProvider (
 }
 
 /**
- * The sign-in in an answer of the provider.
+ * The sign-in in a response of the provider.
  * @throws CliError for a refusal
  */
 export function signedIn ({ url, apikey }: Provider, response: ApiResponse): SignIn {
@@ -26,13 +26,13 @@ export function signedIn ({ url, apikey }: Provider, response: ApiResponse): Sig
   return { url, apikey, bearer: String(access_token), user }
 }
 
-/** The body of a successful answer of the provider. */
+/** The body of a successful response of the provider. */
 function accepted<T extends object> (response: ApiResponse, ...fields: (keyof T & string)[]): T {
   if (response.status >= 400 && response.status < 500) throw refused(response)
   return expectBody<T>(response, ...fields)
 }
 
-/** Texts of this program for the provider's codes. */
+/** Texts of this program for the error codes of the provider. */
 const REFUSALS: Readonly<Record<string, string>> = {
   invalid_credentials: 'E-mail o password non corrette',
   user_banned: 'Questo utente è sospeso: rivolgersi a un amministratore',
@@ -41,7 +41,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
   mfa_factor_not_found: 'Il codice non è di sei cifre, e questo utente non ha codici di recupero'
 }
 
-/** Both spellings of the protocol: `{code: 400, error_code, msg}`, and `{code: 'text', message}` of later versions. */
+/** Reads both error formats: `{code: 400, error_code, msg}`, and `{code: 'text', message}` of later versions. */
 function refused ({ status, headers, body }: ApiResponse): CliError {
   const { error_code, code } = fieldsOf(body) ?? {}
   const reason = [error_code, code].find((each) => typeof each === 'string') ?? ''
@@ -57,8 +57,8 @@ function refused ({ status, headers, body }: ApiResponse): CliError {
 const APP_CODE = /^\d{6}$/
 
 /**
- * Proves the second factor of a person who has one, with an app's code or a recovery code.
- * @returns the sign-in to continue with
+ * Asks a person with a second factor for an app's code or a recovery code, and proves it.
+ * @returns the sign-in after this step
  * @throws CliError
  */
 export async function proveSecondFactor (context: Context, person: SignIn): Promise<SignIn> {
@@ -81,7 +81,7 @@ export async function proveSecondFactor (context: Context, person: SignIn): Prom
     return signedIn(person, await askProvider(context, person, 'factors/recovery-codes/verify', { body: { code } }))
   }
   let response: ApiResponse | undefined
-  // The code is tried with each app, so that a person with two phones need not choose one.
+  // Tries the code with each app, so that a person with two phones need not choose one.
   for (const id of apps) {
     const challenge = await askProvider(context, person, `factors/${id}/challenge`, { body: {} })
     const { id: challenge_id } = accepted<{ id: string }>(challenge, 'id')

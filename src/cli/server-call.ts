@@ -12,7 +12,7 @@ export interface Request {
 export interface ApiResponse {
   status: number
   headers: Headers
-  /** The parsed JSON; undefined for anything else. */
+  /** The parsed JSON. Undefined for a body that is no JSON. */
   body: unknown
 }
 
@@ -31,10 +31,10 @@ const REASONS: Readonly<Record<string, string>> = {
 const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
 /**
- * Sends one request and returns the whole answer, with any status. Redirects are not followed, because they would
+ * Sends one request and returns the whole response, whatever its status. Does not follow redirects, because these would
  * forward the credentials.
  * @param base a base URL from `baseUrl`
- * @throws CliError when there is no answer, or not in time
+ * @throws CliError without a response in time
  */
 export async function exchange (base: string, path: string, request: Request): Promise<ApiResponse> {
   const { method = 'GET', query = {}, headers = {}, body, timeoutMs = TIMEOUT_MS } = request
@@ -55,7 +55,7 @@ export async function exchange (base: string, path: string, request: Request): P
   }
 }
 
-/** Undefined when the text is no JSON. */
+/** The parsed JSON. Undefined when the text is no JSON. */
 export function parsedJson (text: string): unknown {
   try {
     return JSON.parse(text)
@@ -71,8 +71,8 @@ function reasonOf ({ name, cause }: Error): string {
 }
 
 /**
- * The body of a successful answer, with at least these fields.
- * @throws CliError for a refusal, and for an answer of another service
+ * The body of a successful response that has at least these fields.
+ * @throws CliError for a refusal, and for a response of another service
  */
 export function expectBody<T extends object> (answer: ApiResponse, ...fields: (keyof T & string)[]): T {
   if (answer.status < 200 || answer.status > 299) throw refusal(answer)

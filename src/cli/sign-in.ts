@@ -9,8 +9,8 @@ import { isKey } from './stored-key.ts'
 import { ask, isInteractive, secretOf } from './terminal.ts'
 
 /**
- * Signs a person in, creates a key for them and signs out again, even after a failure.
- * @param email asked for at the terminal when it is missing
+ * Signs a person in, creates a key and signs out again, even after a failure.
+ * @param email if missing, the terminal asks for it
  * @throws CliError
  */
 export async function mintKey (
@@ -42,7 +42,7 @@ export async function mintKey (
 }
 
 /**
- * A key that a person has created on the server's pages, with the server's data about it.
+ * A key that a person has created on the server's pages, with the data that the server returns about it.
  * @throws CliError when the server rejects it
  */
 export async function givenKey (

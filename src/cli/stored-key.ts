@@ -6,12 +6,12 @@ import { configError } from './errors.ts'
 import { fieldsOf } from './server-call.ts'
 import type { Terminal } from './terminal.ts'
 
-/** The user's key, and the one server that it is for. */
+/** The user's key, and the server that issued it. */
 export interface StoredKey {
   url: string
   id: string
   key: string
-  /** ISO 8601. */
+  /** An instant in ISO 8601. */
   expires_at: string
 }
 
@@ -34,7 +34,7 @@ export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey,
   } catch (err) {
     const { code } = err as NodeJS.ErrnoException
     if (code === 'ENOENT') return undefined
-    // A parser's message would quote the content.
+    // The message omits the parser's error, which would quote the content.
     throw configError(
       `Il file ${file} non è utilizzabile (${code ?? 'contenuto non valido'}): ` +
         'correggerlo, o eliminarlo ed eseguire «locanda login»'
@@ -42,12 +42,12 @@ export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey,
   }
 }
 
-/** Writes the file atomically, readable by the user alone. */
+/** Writes the file atomically. Only the user can read it. */
 export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<void> {
   const file = keyFile(terminal)
   try {
     await mkdir(folder(terminal), { recursive: true, mode: 0o700 })
-    // Otherwise an existing folder keeps its mode.
+    // `mkdir` does not change the mode of an existing folder.
     await chmod(folder(terminal), 0o700)
     await writeAtomically(file, `${JSON.stringify(stored, null, 2)}\n`)
   } catch (err) {
@@ -55,7 +55,7 @@ export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<
   }
 }
 
-/** Whether a header can carry the value. Otherwise an error would repeat it. */
+/** Whether a header can carry the value. Otherwise the error of `fetch` would quote it. */
 export function isKey (value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 }

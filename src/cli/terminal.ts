@@ -2,7 +2,7 @@ import { createInterface } from 'node:readline'
 import { Writable, type Readable } from 'node:stream'
 import { CliError, EXIT, usageError } from './errors.ts'
 
-/** A command's view of its process and machine. `index.ts` fills it in, and nothing else reads `process`. */
+/** A command's view of its process and machine. Only `index.ts` reads `process`, and fills this in. */
 export interface Terminal {
   env: Readonly<Record<string, string | undefined>>
   stdin: Readable & { isTTY?: boolean }
@@ -10,19 +10,19 @@ export interface Terminal {
   stderr: Writable & { columns?: number }
   /** The user's home folder. */
   home: string
-  /** The machine's name, which becomes the name of its keys. */
+  /** The name of the machine, which becomes the name of its keys. */
   hostname: string
   /**
-   * Ctrl-C calls `leave` instead of ending the process. A second one ends it.
-   * @returns removes the handler
+   * The first Ctrl-C calls `leave`, and the second one ends the process.
+   * @returns a function that removes the handler
    */
   onInterrupt?: (leave: () => void) => () => void
-  /** For tests: timeout of a whole exchange with a server, in milliseconds. The default is 30 seconds. */
+  /** For tests: timeout of a request to a server, in milliseconds. The default is 30 seconds. */
   timeoutMs?: number
 }
 
 /**
- * Asks the person at the terminal. Questions go to standard error, because standard output carries results only.
+ * Asks the person at the terminal. Questions go to standard error, because standard output has only results.
  * @param hidden does not echo the input
  * @throws CliError when the person leaves with Ctrl-C or Ctrl-D
  */
@@ -45,12 +45,12 @@ export async function ask ({ stdin, stderr }: Terminal, question: string, hidden
     return await response
   } finally {
     lines.close()
-    // A hidden Enter has not ended the question's line.
+    // While input is hidden, Enter does not end the line of the question.
     if (hidden) stderr.write('\n')
   }
 }
 
-/** Whether there is a person to ask. */
+/** Whether a person can answer at the terminal. */
 export function isInteractive ({ stdin }: Terminal): boolean {
   return stdin.isTTY === true
 }
@@ -58,7 +58,7 @@ export function isInteractive ({ stdin }: Terminal): boolean {
 /**
  * Reads a secret: from the environment, from the terminal, or from the first line of standard input.
  * @param question the question without its colon
- * @throws CliError when none is given
+ * @throws CliError without a secret
  */
 export async function secretOf (terminal: Terminal, variable: string, question: string): Promise<string> {
   const given = terminal.env[variable] ||
@@ -67,7 +67,7 @@ export async function secretOf (terminal: Terminal, variable: string, question: 
   return given
 }
 
-/** Reads a new secret. At the terminal it is typed twice, because a typo would lock the person out. */
+/** Reads a new secret. A person types it twice, because with a typo nobody could sign in. */
 export async function newSecret (terminal: Terminal, variable: string, question: string): Promise<string> {
   const secret = await secretOf(terminal, variable, question)
   const isTyped = !terminal.env[variable] && isInteractive(terminal)

@@ -6,9 +6,9 @@ import { ConfigError } from './data-folder.ts'
 const OWN = ['postgres', 'files'] as const
 
 /**
- * Rejects a backup folder inside the database or the stored files. Backups would be lost with them and mistaken for
- * them.
- * @throws ConfigError naming BACKUP_DIR
+ * Rejects a backup folder inside the folder of the database or of the stored files. A backup there would be lost
+ * together with these data, or read as one of the files.
+ * @throws ConfigError, which names BACKUP_DIR
  */
 export function requireOtherPlace (folder: string, dataDir: string): void {
   for (const name of OWN) {
@@ -18,12 +18,12 @@ export function requireOtherPlace (folder: string, dataDir: string): void {
   }
 }
 
-/** Whether a folder is the same as another or inside it, with symbolic links resolved. */
+/** Whether a folder equals another folder or is inside it, after symbolic links are resolved. */
 export function isWithin (outer: string, folder: string): boolean {
   return (realFolder(folder) + sep).startsWith(realFolder(outer) + sep)
 }
 
-/** Resolves symbolic links. Missing parts stay as written. */
+/** Resolves symbolic links in the existing part of a path. */
 function realFolder (folder: string): string {
   const path = resolve(folder)
   try {

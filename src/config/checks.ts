@@ -4,11 +4,11 @@ import { isSafeAddress } from '#src/lib/addresses.ts'
 import { isRedirectPattern } from '#src/lib/redirect-patterns.ts'
 import { isDay } from '#src/lib/time.ts'
 
-/** A variable and its error, in Italian and without its value. */
+/** A variable and its error. The text is Italian and does not contain the value. */
 type Fault = readonly [variable: keyof Environment, reason: string]
 type Name = keyof Environment
 
-/** Returns the first error of an environment that depends on several variables, or needs more than a pattern. */
+/** Finds the first error in an environment. These rules concern several variables, or need more than a pattern. */
 export function findFault (env: Environment): Fault | undefined {
   for (const check of CHECKS) {
     const fault = check(env)
@@ -77,7 +77,7 @@ const CHECKS: readonly ((env: Environment) => Fault | false | undefined)[] = [
   )
 ]
 
-/** All of these variables or none. */
+/** Either all of these variables are set, or none. */
 function together (...names: readonly Name[]) {
   return (env: Environment): Fault | undefined => {
     const missing = names.find((name) => env[name] === undefined)
@@ -129,11 +129,11 @@ function decodable (name: 'DATABASE_URL' | 'REDIS_URL' | 'SMTP_URL') {
   }
 }
 
-/** Parses a URL as the driver does, whose own error would not name the variable. */
+/** Parses a URL as the driver does, because the error of the driver would not name the variable. */
 function databaseAddress ({ DATABASE_URL: text }: Environment): Fault | undefined {
   if (text === undefined) return undefined
   const [place = ''] = text.slice(text.indexOf('://') + 3).split(/[?/]/)
-  // The URL may list several hosts.
+  // The URL may name several hosts.
   const hosts = place.slice(place.indexOf('@') + 1)
   const first = text.replace(hosts, hosts.split(',')[0]!)
   return URL.canParse(first) && new URL(first).hash === ''
@@ -141,13 +141,13 @@ function databaseAddress ({ DATABASE_URL: text }: Environment): Fault | undefine
     : ['DATABASE_URL', 'non è un indirizzo: in una password # va scritto %23, / %2F, ? %3F e @ %40']
 }
 
-/** Valid as a host in the service's URL when `PUBLIC_URL` is not set. */
+/** Whether a text is valid as the host in the service's URL, which contains it when `PUBLIC_URL` is not set. */
 function isHost (text: string): boolean {
   if (isIP(text) === 6) return URL.canParse(`http://[${text}]/`)
   return URL.canParse(`http://${text}/`) && !/[/?#@:\\[\]]/.test(text)
 }
 
-/** Whether a page's host is a domain or its subdomain. */
+/** Whether the host of a page is a domain or its subdomain. */
 function isAt (page: string | undefined, domain: string): boolean {
   if (page === undefined || !URL.canParse(page)) return false
   const { hostname } = new URL(page)
@@ -164,15 +164,15 @@ function isCidr (text: string): boolean {
   )
 }
 
-/** A URL without credentials, path, query or fragment. */
+/** Whether a text is a URL without credentials, path, query or fragment. */
 function isBareAddress (text: string): boolean {
   return isPlainAddress(text) && new URL(text).pathname === '/'
 }
 
-/** A URL without credentials, query or fragment. */
+/** Whether a text is a URL without credentials, query or fragment. */
 function isPlainAddress (text: string): boolean {
   if (!URL.canParse(text)) return false
-  // Even an empty query would absorb an appended path.
+  // Refuse an empty query as well, because an appended path would become part of it.
   return !/[?#\\]|^\w+:\/\/[^/]*@/.test(text)
 }
 

@@ -21,16 +21,16 @@ export type Config = Readonly<Omit<Environment, Read> & {
   /** Without a trailing slash. */
   PUBLIC_URL: string
   MASTER_KEY: Buffer
-  /** The origin of the master key. */
+  /** The source of the master key. */
   MASTER_KEY_ORIGIN: Pick<MasterKey, 'file' | 'isNew'>
-  /** CIDRs of proxies whose `X-Forwarded-*` headers are trusted. Empty: none. */
+  /** CIDRs of proxies whose `X-Forwarded-*` headers are trusted. May be empty. */
   TRUST_PROXY: readonly string[]
   CORS_ORIGINS: readonly string[]
   /** URLs and URL patterns (`lib/redirect-patterns.ts`). */
   REDIRECT_URLS: readonly string[]
   OAUTH_PROVIDERS: readonly OAuthProvider[]
   ALLOGGIATI_MODE: NonNullable<Environment['ALLOGGIATI_MODE']>
-  /** Recipients of alarms. Empty: alarms are only logged. */
+  /** Recipients of alarms. If empty, alarms are only logged. */
   ALARM_EMAIL: readonly string[]
   /** PEM text of `ALLOGGIATI_CA_FILE`. */
   ALLOGGIATI_CA?: string
@@ -40,7 +40,7 @@ export { ConfigError, makeDataFolder, requireBackupFolder } from './data-folder.
 
 /**
  * Reads the configuration from an environment. A missing `MASTER_KEY` is read from `DATA_DIR` or generated there.
- * @throws ConfigError naming the variable
+ * @throws ConfigError, which names the variable
  */
 export function readConfig (environ: Readonly<Record<string, string | undefined>>): Config {
   const env = parse(environ)
@@ -79,7 +79,7 @@ function parse (environ: Readonly<Record<string, string | undefined>>): Environm
   }
 }
 
-/** JSON Schema keywords in Italian. */
+/** Italian texts for JSON Schema keywords. */
 const WORDS: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
   type: ({ type }) => TYPES[String(type)] ?? 'deve essere un testo',
   minimum: ({ limit }) => `deve essere almeno ${String(limit)}`,
@@ -117,7 +117,7 @@ function readCertificates (file: string | undefined): string | undefined {
   return pem
 }
 
-/** Wraps an error so that it names the variable, or the folder it is read from. */
+/** Wraps an error so that its message names the variable, or the folder of its file. */
 function named<T> (variable: string, read: () => T, folder?: string): T {
   try {
     return read()
@@ -142,7 +142,7 @@ export function configWarnings ({ PUBLIC_URL, ALLOGGIATI_MODE, ALLOGGIATI_UTENTE
     ...(isProduction && ALLOGGIATI_UTENTE === undefined
       ? ['production mode without credentials of the police: nothing can be sent']
       : []),
-    // `locanda doctor` reports it as well.
+    // `locanda doctor` also reports it.
     ...(isProduction && BACKUP_DIR === undefined
       ? ['no nightly backups: set BACKUP_DIR and BACKUP_PASSPHRASE']
       : [])

@@ -8,7 +8,7 @@ export class ConfigError extends Error {
   }
 }
 
-/** Errors that an operator can fix. For others the message has the code. */
+/** Error codes that an operator can fix, with a text. For others the message contains the code. */
 const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'l’utente del server non può scriverci',
   EPERM: 'l’utente del server non può scriverci',
@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Creates `DATA_DIR` if it is missing (mode 0700), and checks that it is writable.
- * @throws ConfigError naming DATA_DIR
+ * @throws ConfigError , which names DATA_DIR
  */
 export function makeDataFolder (folder: string): void {
   try {
@@ -35,7 +35,7 @@ export function makeDataFolder (folder: string): void {
 
 /**
  * Checks that `BACKUP_DIR` exists and is writable. It is not created, because its disk may not be mounted.
- * @throws ConfigError naming BACKUP_DIR
+ * @throws ConfigError , which names BACKUP_DIR
  */
 export function requireBackupFolder (folder: string): void {
   try {
@@ -46,12 +46,12 @@ export function requireBackupFolder (folder: string): void {
 }
 
 function requireUsable (folder: string): void {
-  // root would pass the check below even on a file.
+  // On a file, the check below succeeds for root.
   if (!statSync(folder).isDirectory()) throw Object.assign(new Error('a file'), { code: 'ENOTDIR' })
   accessSync(folder, constants.R_OK | constants.W_OK | constants.X_OK)
 }
 
-/** The error of a file operation in `DATA_DIR`. */
+/** The error for a failed file operation in `DATA_DIR`. */
 export function dataFolderError (folder: string, err: unknown): ConfigError {
   return folderError('DATA_DIR', folder, err, REASONS)
 }

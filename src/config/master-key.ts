@@ -18,16 +18,16 @@ const KEY_BYTES = 32
 
 export interface MasterKey {
   key: Buffer
-  /** The key's file. Undefined: the key is from the setting. */
+  /** The file of the key. Undefined if the key comes from the setting. */
   file?: string
-  /** The key was just generated, so that nothing can be encrypted with it yet. */
+  /** The key was just generated, so no data is encrypted with it yet. */
   isNew: boolean
 }
 
 /**
- * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600). It
- * is not generated next to an existing database, which has another key. Servers that start together on an empty folder
- * get the same key.
+ * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600). No
+ * key is generated next to an existing database, because that has another key. Servers that start together on an empty
+ * folder get the same key.
  * @throws Error (Italian, without the key) if it is malformed, readable by others or lost
  */
 export function masterKey (base64: string | undefined, dataDir: string): MasterKey {
@@ -56,7 +56,7 @@ function decode (base64: string): Buffer {
 function readKeyFile (file: string): Buffer | undefined {
   const found = ofSystem(file, () => statSync(file))
   if (found === undefined) return undefined
-  // Reading a pipe would block until it has a writer.
+  // Refuse a pipe, because reading it would block until another process writes.
   if (!found.isFile()) throw new Error(`${file} non è un file`)
   if (platform() !== 'win32' && (found.mode & 0o077) !== 0) {
     throw new Error(`il file ${file} è leggibile da altri: chmod 600`)
@@ -73,7 +73,7 @@ function readKeyFile (file: string): Buffer | undefined {
   }
 }
 
-/** Runs a file operation. Undefined if the file does not exist. */
+/** Runs a file operation. Returns undefined if the file does not exist. */
 function ofSystem<T> (file: string, ask: () => T): T | undefined {
   try {
     return ask()
@@ -85,8 +85,8 @@ function ofSystem<T> (file: string, ask: () => T): T | undefined {
 }
 
 /**
- * Writes a file durably under a temporary name, then links it. An existing file stays.
- * Returns true if the file was created.
+ * Writes a file durably under a temporary name, then links it. An existing file is not replaced. Returns true if the
+ * file was created.
  */
 function writeIfAbsent (file: string, content: string): boolean {
   const temporary = `${file}.${randomBytes(6).toString('hex')}`

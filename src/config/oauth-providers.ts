@@ -2,7 +2,7 @@ import { Ajv, type ErrorObject } from 'ajv'
 import { GITHUB, GithubProvider, OpenidProvider, type OAuthProvider } from '#schemas/oauth-provider.ts'
 import { isSafeAddress } from '#src/lib/addresses.ts'
 
-/** JSON Schema keywords in Italian. */
+/** Italian texts for JSON Schema keywords. */
 const MESSAGES: Readonly<Record<string, (params: Record<string, unknown>) => string>> = {
   minLength: () => 'deve essere un testo',
   pattern: () => 'non è ammesso',
@@ -44,7 +44,7 @@ function nameOf (item: unknown): unknown {
   return typeof item === 'object' && item !== null && 'name' in item ? item.name : undefined
 }
 
-/** The invalid field and its error, without the value, which may be a secret. */
+/** The invalid field and its error. The text omits the value, which may be a secret. */
 function describe ({ keyword, params, instancePath }: ErrorObject, name: unknown): string {
   const field = instancePath.replace('/', '.')
   if (keyword === 'required') return `.${params.missingProperty} manca`

@@ -4,14 +4,14 @@ import type { IOptions } from 'sanitize-html'
 /** A mail's body as safe HTML, and as plain text. */
 interface EmailContent { html: string, text: string }
 
-/** Far more than any mail has. The libraries take quadratic time in either. */
+/** Maximum nesting, far more than real mails have. The libraries take quadratic time in the depth. */
 const DEPTH_MAX = 100
 const ELEMENTS_MAX = 10_000
 
-/** Words, lengths, colours and fonts. No URL, and no negative length, which could cover another element. */
+/** Allowed CSS values: words, lengths, colours and fonts. URLs and negative lengths could fetch or cover content. */
 const STYLE = /^(?!-|.*[ ,]-\d)(?:rgba?\([\d., ]+\)|[\w #%.,'"-]){1,100}$/i
 
-/** Properties of inline style that stay within their element. */
+/** CSS properties that cannot affect other elements. */
 const STYLES = [
   'background-color', 'border', 'border-collapse', 'color', 'font-family', 'font-size', 'font-style', 'font-weight',
   'height', 'line-height', 'max-width', 'text-align', 'text-decoration', 'vertical-align', 'width',
@@ -24,7 +24,7 @@ const ALLOWED: IOptions = {
     'dl', 'dt', 'em', 'h1', 'h2', 'h3', 'h4', 'h5', 'h6', 'hr', 'i', 'img', 'ins', 'li', 'ol', 'p', 'pre', 'q', 's',
     'small', 'span', 'strong', 'sub', 'sup', 'table', 'tbody', 'td', 'tfoot', 'th', 'thead', 'tr', 'u', 'ul'
   ],
-  // The content of these tags is not text of the mail.
+  // Tags whose content is not text of the mail.
   nonTextTags: [
     'script', 'style', 'title', 'textarea', 'option', 'select', 'noscript', 'noembed', 'noframes', 'iframe', 'object',
     'template', 'svg', 'math', 'xmp', 'plaintext'
@@ -50,7 +50,7 @@ const ALLOWED: IOptions = {
 const AS_TEXT: HtmlToTextOptions = {
   wordwrap: 78,
   formatters: {
-    // An image becomes its description, because its URL is useless to a reader.
+    // The text shows the description of an image, because a reader cannot use its URL.
     description: ({ attribs }, _walk, builder) => builder.addInline(attribs.alt ?? ''),
     cell: ({ children }, walk, builder) => {
       walk(children, builder)
@@ -69,10 +69,10 @@ const AS_TEXT: HtmlToTextOptions = {
 
 /**
  * Sanitizes HTML for a mail (text, tables, links, images from https), and converts it to plain text that shows every
- * link. Returns the problem when that is impossible.
+ * link. Returns the reason when that is impossible.
  */
 export async function mailContent (body: string): Promise<EmailContent | { problem: string }> {
-  // Loaded for the first mail: most servers send none for long.
+  // Loaded for the first mail, because most servers send none.
   const [{ default: sanitize }, { convert }] = await Promise.all([import('sanitize-html'), import('html-to-text')])
   let html: string
   try {
@@ -101,7 +101,7 @@ function bounded (): Pick<IOptions, 'onOpenTag' | 'onCloseTag'> {
   }
 }
 
-/** Drops URLs of another form. Relative ones lead nowhere in a mail. */
+/** Drops URLs of another form, such as relative URLs, which have no base in a mail. */
 function onlyWith (attribute: string, form: RegExp) {
   return (tagName: string, attribs: Record<string, string>) => ({
     tagName,

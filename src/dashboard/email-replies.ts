@@ -1,7 +1,7 @@
 import type { DeliveryStatus } from '#src/services/mail/delivery-status.ts'
 import { REFUSED_LOGIN, UNREADABLE } from '#src/services/mail/smtp-errors.ts'
 
-/** Subject and detail of enhanced status codes: RFC 3463, 4954 (7.8), 7372 (7.20 to 7.26) and 7505 (1.10, 7.27). */
+/** Enhanced status codes, by subject and detail: RFC 3463, 4954 (7.8), 7372 (7.20 to 7.26) and 7505 (1.10, 7.27). */
 const ENHANCED: Readonly<Record<string, string>> = {
   1.1: 'la casella del destinatario non esiste',
   1.2: 'il dominio del destinatario non esiste o non riceve posta',
@@ -33,7 +33,7 @@ const ENHANCED: Readonly<Record<string, string>> = {
   7.27: 'il dominio del mittente non riceve posta'
 }
 
-/** RFC 3463, 2: the subject alone. */
+/** Enhanced status codes, by subject alone: RFC 3463, 2. */
 const SUBJECTS: Readonly<Record<string, string>> = {
   0: 'il server di posta non dice il motivo',
   1: 'l’indirizzo non va bene',
@@ -45,7 +45,7 @@ const SUBJECTS: Readonly<Record<string, string>> = {
   7: 'una regola di sicurezza del server di posta lo impedisce'
 }
 
-/** RFC 5321, 4.2.3: replies without an enhanced code. */
+/** Reply codes without an enhanced status code: RFC 5321, 4.2.3. */
 const REPLIES: Readonly<Record<string, string>> = {
   421: 'il server di posta non è disponibile',
   450: 'la casella del destinatario non è disponibile in questo momento',
@@ -60,13 +60,13 @@ const REPLIES: Readonly<Record<string, string>> = {
   554: 'il server di posta ha rifiutato il messaggio'
 }
 
-/** Failures without a reply of the mail server. */
+/** Failures without a reply from the mail server. */
 const FAILURES: Readonly<Record<string, string>> = {
   [REFUSED_LOGIN]: REPLIES[535]!,
   [UNREADABLE]: 'il messaggio non si può più leggere: la chiave del servizio è cambiata'
 }
 
-/** The state of a mail and the reason, in Italian, for a person. */
+/** The state of a mail, and the reason as an Italian text for the user. */
 export function explain ({ stato, reply, last_error }: Pick<DeliveryStatus, 'stato' | 'reply' | 'last_error'>): string {
   switch (stato) {
     case 'inviata': return 'Accettata dal server di posta'

@@ -29,7 +29,7 @@ export function presentSending (posted: readonly Posted[], deliveryStatuses: rea
 
 export function presentEmail (outcome: DeliveryStatus): Email {
   const { id, message_id, stato, reply, last_error, attempts, created_at, sent_at, next_attempt_at } = outcome
-  // During an attempt the column holds the end of the lease.
+  // During an attempt the column contains the end of the lease instead.
   const isSet = stato === 'in_coda' && last_error !== null
   return {
     id,

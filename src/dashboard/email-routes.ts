@@ -12,9 +12,9 @@ import { mailContent } from './email-content.ts'
 
 const tags = ['Sistema']
 
-/** The answer's deadline, in milliseconds. Mails that are still being sent then continue in the background. */
+/** Time limit of the response, in milliseconds. Then the server sends the remaining mails in the background. */
 const RESPOND_WITHIN_MS = 10_000
-/** PostgreSQL's `integer`. */
+/** The largest value of PostgreSQL's `integer`. */
 const ID_MAX = 2_147_483_647
 
 const sendRoute = {
@@ -76,8 +76,8 @@ const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) 
 export default emails
 
 /**
- * The content to send, and its recipients: each plain address once.
- * @throws CampiNonValidi naming all errors
+ * The content to send, and its recipients without duplicates.
+ * @throws CampiNonValidi with all errors
  */
 async function check ({ recipients, subject, body }: EmailRequest) {
   const faults: FieldError[] = []

@@ -69,14 +69,14 @@ const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { con
   const { sql } = app
   let running: Promise<Running> | undefined
   let sitemap = ''
-  // By then every plugin has named its pages, which do not change.
+  // After this event every plugin has named its pages, and the sitemap does not change.
   app.addHook('onReady', async () => { sitemap = sitemapOf(config.PUBLIC_URL, app.publicPages) })
 
   app.get('/api/version', versionRoute, async (_request, reply) => {
-    // The files of a running process do not change, so git is called once.
+    // The files of a running process do not change, so git runs once.
     running ??= runningVersion()
     const { version, commit } = await running.catch(() => {
-      // On a busy machine git may time out. The next caller retries.
+      // On a busy machine git may time out. The next request tries again.
       running = undefined
       return { version: VERSION, commit: '' }
     })

@@ -6,7 +6,7 @@ import { ignoring } from '#src/lib/ignoring.ts'
 import { writeAtomically } from '#src/lib/write-atomically.ts'
 import type { Executor } from './connect.ts'
 
-/** A table whose rows are numbered from 1 without gaps, each chained to the one before by hash. */
+/** A table of numbered rows, from 1 without gaps. Each row contains a hash that depends on the row before it. */
 type Chain = AnyPgTable & {
   id: AnyPgColumn<{ data: number, notNull: true }>
   hash: AnyPgColumn<{ data: Buffer, notNull: true }>
@@ -15,19 +15,19 @@ type Chain = AnyPgTable & {
 /** A row of a chain. The hash is hexadecimal. */
 export interface Link { id: number, hash: string }
 
-/** Ids have PostgreSQL's type `integer`. A query for a larger one fails. */
+/** Ids have PostgreSQL's type `integer`. A query for a larger number fails. */
 const MAX_ID = 2 ** 31 - 1
 
-/** The file of a chain head cannot be read or written. See its cause. */
+/** The file of a chain head cannot be read or written. Its cause has the reason. */
 export class HeadFileError extends Error {}
 
 /**
- * Notes the last row of a chain in a file outside the database, because a chain cannot detect the loss of its own tail.
- * If the database lacks that row, it was truncated or restored from an older copy.
+ * Notes the last row of a chain in a file outside the database, because a chain cannot detect the loss of its last
+ * rows. If the database lacks that row, it was truncated or restored from an older copy.
  */
 export interface ChainHead {
   /**
-   * The last noted row, or undefined.
+   * The last noted row. Undefined if no row was noted.
    * @throws HeadFileError
    */
   last (): Promise<Link | undefined>
@@ -54,10 +54,10 @@ export interface ChainHead {
 
 /**
  * The file is read each time, because another process with the same folder may have noted a later row. Statements are
- * prepared, because a Send waits for them: one round trip each, and no planning.
+ * prepared, because a Send waits for them. Then each takes one round trip, and no planning.
  *
- * Notes of one head are written in order, so that an earlier row never replaces a later one. Processes with a common
- * folder are not ordered. If two note simultaneously, the earlier row may stay until the next note.
+ * This process notes rows in order, so that an earlier row never replaces a later one. Two processes with a common
+ * folder may note at the same time. Then the earlier row may stay until the next note.
  */
 export function chainHead (file: string, chain: Chain): ChainHead {
   const name = basename(file)
@@ -93,7 +93,7 @@ export function chainHead (file: string, chain: Chain): ChainHead {
   async function noteNext (db: Executor, link: Link | undefined): Promise<void> {
     const noted = link && await last().catch(() => undefined)
     if (noted && noted.id >= link.id && await has(db, noted)) return
-    // An empty chain has no last row. The process that writes the next row accepts this chain.
+    // Without rows the file is deleted, so that a process accepts this chain when it writes the first row.
     const writing = link ? writeAtomically(file, JSON.stringify(link)) : rm(file, { force: true })
     await writing.catch((cause: unknown) => { throw new HeadFileError(`${name} cannot be written`, { cause }) })
   }
@@ -108,7 +108,6 @@ export function chainHead (file: string, chain: Chain): ChainHead {
   }
 }
 
-/** The text of the file. Undefined if it does not exist. */
 async function read (file: string): Promise<string | undefined> {
   try {
     return await readFile(file, 'utf8').catch(ignoring('ENOENT'))

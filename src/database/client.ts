@@ -1,13 +1,13 @@
 import postgres from 'postgres'
 import { createSockets, type Sockets } from './sockets.ts'
 
-/** Settings of every session. */
+/** Settings of every database session. */
 const OWN_SESSION = {
   statement_timeout: 30_000,
-  // If a process freezes inside a transaction, PostgreSQL rolls it back before waiters time out. (A single statement is
-  // not covered between its result and its commit.)
+  // If a process is suspended inside a transaction, PostgreSQL rolls it back before other transactions time out. A
+  // single statement is not covered between its result and its commit.
   idle_in_transaction_session_timeout: 20_000,
-  // Detects a dead peer within a minute. In seconds. Ignored for Unix sockets.
+  // Detects a dead peer within a minute. Values in seconds. Ignored for Unix sockets.
   tcp_keepalives_idle: 30,
   tcp_keepalives_interval: 10,
   tcp_keepalives_count: 3
@@ -31,17 +31,17 @@ export function openClient (
   return postgres(url, {
     ...login,
     max,
-    // Otherwise each new connection queries all array types. Without them, arrays are passed as text
-    // (`'{1,2}'::int[]`), and `sql.reserve()` may wait forever (porsager/postgres#751).
+    // Saves a query for all array types on each new connection. Instead, arrays are passed as text (`'{1,2}'::int[]`).
+    // This also avoids that `sql.reserve()` waits forever (porsager/postgres#751).
     fetch_types: false,
     idle_timeout: 300,
     connect_timeout: 10,
-    // Seconds between connection attempts. The driver's back-off grows to twenty, which delays recovery. While sockets
-    // are cut, attempts fail at once, and so do their callers.
+    // Seconds between connection attempts. The driver's own back-off grows to twenty, which delays recovery. While
+    // sockets are cut, attempts and their queries fail at once.
     backoff: () => sockets.areCut ? 0.01 : 0.25,
     onnotice: () => {},
     connection: { application_name: 'locanda', TimeZone: 'UTC', ...OWN_SESSION, ...settings },
-    // Missing in the driver's types.
+    // The types of the driver lack these options.
     ...{
       // One query per connection at a time, so that an error or cancellation affects no other query.
       max_pipeline: 0,
@@ -52,8 +52,8 @@ export function openClient (
 }
 
 /**
- * With several hosts it connects to the primary, unless the URL says otherwise. With `read-write` the driver (postgres
- * 3.4.9) also accepts a standby of PostgreSQL 14 and later.
+ * Whether to connect only to the primary: for several hosts, unless the URL has another setting. With `read-write` the
+ * driver (postgres 3.4.9) also accepts a standby of PostgreSQL 14 and later.
  */
 function wantsPrimary (url: string): boolean {
   return /^\w+:\/\/[^/?]*,/.test(url) && !/[?&]target_session_attrs=(?:standby|prefer-standby|read-only)\b/.test(url)

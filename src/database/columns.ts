@@ -8,8 +8,8 @@ export function isoInstant (column: SQLWrapper): SQL<string> {
 }
 
 /**
- * Columns as one JSON text per row, sent unchanged. It bypasses the serializer, so the caller must select exactly the
- * columns of the response schema.
+ * Columns as one JSON text per row, which is sent unchanged. No serializer removes columns, so the caller must select
+ * exactly those of the response schema.
  */
 export function asJson (columns: Record<string, SQLWrapper>): SQL<string> {
   const named = Object.entries(columns).map(([name, column]) => sql`${column} as ${sql.identifier(name)}`)
@@ -22,7 +22,7 @@ export function containing (text: string): string {
 }
 
 /**
- * Matches one of many ids, passed as one array parameter. A statement has at most 65,535 parameters, and hundreds of
+ * Matches one of many ids, with one array parameter. A statement has at most 65,535 parameters, and hundreds of
  * parameters cost more than the read itself.
  */
 export function isOneOf (column: SQLWrapper, ids: Iterable<number>): SQL {

@@ -2,12 +2,12 @@ import { sql, type SQL } from 'drizzle-orm'
 import type { PgTable } from 'drizzle-orm/pg-core'
 import type { Database } from './connect.ts'
 
-/** Rows per statement: far below the statement timeout, even with cascades. */
+/** Rows per statement. Even with cascades, a batch takes far less than the statement timeout. */
 const BATCH = 2000
 
 /**
- * Deletes all matching rows. Each batch is its own transaction, so that a later failure keeps earlier deletions. Rows
- * locked by other transactions are skipped until next time.
+ * Deletes all matching rows. Each batch is its own transaction, so that a later failure does not undo earlier
+ * deletions. Rows that other transactions have locked are left for the next call.
  * @returns the number of deleted rows
  */
 export async function deleteInBatches (

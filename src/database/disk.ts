@@ -9,16 +9,16 @@ const { code: CODE } = new SpazioEsaurito()
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the disk of `DATA_DIR` or the database is known to be full. Queries through `sql`. */
+    /** Whether the disk of `DATA_DIR` or of the database is full. Uses `sql` for a query. */
     isDiskFull (sql: postgres.Sql): Promise<boolean>
-    /** Whether an error comes from a full disk, which the log reports once for all work. */
+    /** Whether an error comes from a full disk, which the log already reports once for all requests and jobs. */
     isDiskFullReported (err: unknown): boolean
   }
 }
 
 /**
- * Detects a full disk by checking `DATA_DIR`, and by failures of requests and jobs. The log has one line when it fills
- * up, and one when it has space again.
+ * Detects a full disk by checks of `DATA_DIR`, and by failures of requests and jobs. Logs one line when the disk
+ * becomes full, and one when it has space again.
  */
 export default fp<{ config: Config }>(async function disk (app, { config }) {
   let isFull = false
@@ -37,7 +37,7 @@ export default fp<{ config: Config }>(async function disk (app, { config }) {
 
   app.decorate('isDiskFullReported', (err) => {
     if (isDiskFull(err)) return note(true)
-    // PostgreSQL shuts down when it cannot write its WAL.
+    // PostgreSQL shuts down when it cannot write its WAL, so the database is unavailable too.
     return isFull && databaseProblem(err) !== undefined
   })
 

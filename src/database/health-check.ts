@@ -4,21 +4,21 @@ import { connectionCode } from './problems.ts'
 import { createSockets, type Sockets } from './sockets.ts'
 
 const SECOND_MS = 1000
-/** Seconds between an answer and the next query. */
+/** Seconds between a response and the next query. */
 const REST = 4
-/** Timeout in seconds. Statements may take longer, because the check has its own idle connection. */
+/** Timeout of the query in seconds. Other statements may take longer, because the check has its own idle connection. */
 const PATIENCE = 8
 
 interface HealthCheck {
-  /** Checks now, with a timeout of at most so many seconds. */
+  /** Checks now, with a timeout of at most this many seconds. */
   hurry (seconds: number): void
   stop (): Promise<void>
 }
 
 /**
- * Health check of the database. A database that hangs keeps its connections open, and callers would wait forever. Its
- * connections are then destroyed, and new ones fail at once until it answers again.
- * @param sockets of all pools
+ * Health check of the database. A database that hangs keeps its connections open, and callers would wait forever. So
+ * the check destroys these connections. New ones fail at once until the database responds again.
+ * @param sockets the sockets of all pools
  */
 export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBaseLogger): HealthCheck {
   const own = createSockets()
@@ -26,13 +26,13 @@ export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBas
   let patience = PATIENCE
   let rested = 0
   let isAsked = false
-  /** Seconds counted by our timer. They exclude the time in which this process itself was suspended. */
+  /** Seconds that this process's own timer has counted. While the process is suspended, it counts none. */
   let waited = 0
 
   function ask (): void {
     isAsked = true
     sql`select 1`.then(hear, (err: unknown) => {
-      // An error is an answer, too. If the server is down, the driver itself reports it.
+      // An error is also a response. If the server is down, the driver reports it.
       if (!sockets.areCut && connectionCode(err) !== 'CONNECT_TIMEOUT') hear()
     }).finally(() => { isAsked = false })
   }
@@ -48,7 +48,7 @@ export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBas
   function giveUp (): void {
     if (!sockets.areCut) log.error('the database does not respond: waiting requests are rejected')
     sockets.cut()
-    // The next query uses a new connection, because this one may never answer.
+    // The next query needs a new connection, because this one may never respond.
     own.cut()
     own.mend()
     waited = 0

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import type postgres from 'postgres'
 
-/** The folder of the migrations, with Drizzle's journal of them. */
+/** The folder of the migrations and of Drizzle's journal. */
 export const MIGRATIONS = fileURLToPath(new URL('../../drizzle/migrations', import.meta.url))
 
 /** A migration: its number, the timestamp that identifies it in the database, and its file name. */
@@ -13,7 +13,7 @@ export function readJournal (): Entry[] {
   return (JSON.parse(readFileSync(`${MIGRATIONS}/meta/_journal.json`, 'utf8')) as { entries: Entry[] }).entries
 }
 
-/** Timestamp of the database's last migration. Undefined if it has none. */
+/** Timestamp of the last migration in the database. Undefined if no migration has run. */
 export async function lastMigration (sql: postgres.ISql): Promise<number | undefined> {
   const [{ made }] = await sql<[{ made: boolean }]>`
     select to_regclass('drizzle.__drizzle_migrations') is not null as made`

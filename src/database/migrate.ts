@@ -19,17 +19,17 @@ const LONGER_MS = 1300
 const LONGER_EVERY = 5
 /** Pause in which the queued queries run. */
 const PAUSE_MS = 1000
-/** A table locked for longer is not in use by a request. */
+/** A table that is locked for longer is locked by something other than a request. */
 const PATIENCE_MS = 30_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Runs a DDL transaction without statement timeout, in a session used for nothing else afterwards. On a lock timeout it
- * rolls back, lets other queries run and retries.
+ * Runs a DDL transaction without statement timeout, in a session that is not used for other work afterwards. On a lock
+ * timeout it rolls back, waits until other queries have run, and retries.
  * @throws if a table is still locked half a minute after the first lock timeout
  */
 export async function retryOnLockTimeout<T> (sql: postgres.Sql, work: () => Promise<T>): Promise<T> {
-  // Counted from the first lock timeout, because the work before it may be long.
+  // The limit counts from the first lock timeout, because the work before it may be long.
   let limit = Infinity
   for (let attempt = 1; ; attempt++) {
     const within = attempt % LONGER_EVERY === 0 ? LONGER_MS : LOCK_WITHIN_MS
@@ -44,14 +44,14 @@ export async function retryOnLockTimeout<T> (sql: postgres.Sql, work: () => Prom
   }
 }
 
-/** Timeout of the first answer. The driver's own timeout ends with any byte of the peer. */
+/** Timeout of the first response. The driver's own timeout ends with the first byte from the peer. */
 const RESPOND_WITHIN_MS = 10_000
 
 /**
- * Migrates the database to the current schema. Instances that start together queue on an advisory lock, because
- * concurrent runs of drizzle's `migrate` fail. The lock belongs to the single connection used here. All migrations are
- * one transaction, which is retried after a lock timeout.
- * @param settings of the session
+ * Migrates the database to the current schema. Processes that start together wait for an advisory lock, because
+ * concurrent runs of drizzle's `migrate` fail. The lock belongs to the only connection of this function. All migrations
+ * run in one transaction, which is retried after a lock timeout.
+ * @param settings settings of the session
  * @param report called before a step that may take long
  * @returns the upgrade, or undefined if the schema was current
  * @throws NewerDatabaseError, SilentDatabaseError, EncodingError
@@ -80,23 +80,23 @@ export async function migrate (
   }
 }
 
-/** The migrations before and after. */
+/** The migrations of the database before and after an upgrade. */
 interface Steps {
-  /** The database's last migration before, or null. */
+  /** The last migration before the upgrade, or null. */
   from: string | null
   to: string
 }
 
-/** An upgrade made by a start. */
+/** An upgrade of the database by a starting server. */
 export interface Upgrade extends Steps { ms: number }
 
-/** The database has migrations unknown to this program: a newer version uses it, or did. */
+/** The database has migrations unknown to this program, because a newer version uses it, or has used it. */
 export class NewerDatabaseError extends Error {}
 
-/** The server at the URL does not answer. It may not be PostgreSQL. */
+/** The server at the URL does not respond. It may not be PostgreSQL. */
 export class SilentDatabaseError extends Error {}
 
-/** The database does not store texts as UTF-8, so it cannot store every name, nor fold names for the search. */
+/** The database does not use UTF-8. So it cannot store every name, nor fold names for the search. */
 export class EncodingError extends Error {}
 
 /** All migrations of this program, oldest first. */
@@ -110,8 +110,8 @@ const CREATED_COLUMN = /^\t"(\w+)" /gm
 const ADDED_COLUMN = /^ALTER TABLE "?(\w+)"? ADD COLUMN "?(\w+)/gm
 
 /**
- * The columns by table that the migrations up to this one have made. It has dropped ones, too: the database tells which
- * ones exist. Undefined for a migration of a newer version.
+ * The columns by table that the migrations up to this one have created. Includes columns that were dropped later, so
+ * the caller has to check which ones exist. Undefined for a migration of a newer version.
  */
 export function columnsMade (migration: number): Map<string, Set<string>> | undefined {
   const known = knownMigrations()
@@ -126,8 +126,8 @@ export function columnsMade (migration: number): Map<string, Set<string>> | unde
 }
 
 /**
- * Runs migrations in the caller's transaction and records them like drizzle's `migrate`. It recreates an older schema,
- * e.g. for a restore.
+ * Runs migrations in the caller's transaction and records them like drizzle's `migrate`. This recreates an older
+ * schema, for example for a restore.
  */
 export async function carryOut (tx: postgres.ISql, migrations: readonly MigrationMeta[]): Promise<void> {
   await tx.unsafe(`create schema if not exists drizzle;
@@ -150,7 +150,7 @@ async function requireUtf8 (sql: postgres.Sql): Promise<void> {
   if (row.encoding !== 'UTF8') throw new EncodingError(row.encoding)
 }
 
-/** Takes the migration lock. An upgrade by another process may exceed the statement timeout. */
+/** Takes the migration lock. The wait has no timeout, because an upgrade by another process may take long. */
 async function waitForMigrationLock (sql: postgres.Sql, report: (what: string) => void): Promise<void> {
   const [row] = await sql<[{ free: boolean }]>`select pg_try_advisory_lock(${LOCKS.migrations}) as free`
   if (row.free) return

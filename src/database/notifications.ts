@@ -3,29 +3,29 @@ import type { FastifyBaseLogger } from 'fastify'
 import fp from 'fastify-plugin'
 import type postgres from 'postgres'
 
-/** Channel on which triggers and servers notify changes as `<change>:<id>`. */
+/** Channel on which triggers and servers notify changes, as `<change>:<id>`. */
 export const NOTIFICATION_CHANNEL = 'locanda_identity'
 const WAIT_MS = 500
 const UUID = /^[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}$/
-/** Maximum unanswered sync requests. Real processes never have as many. */
+/** Maximum unanswered sync requests. Servers never send as many. */
 const UNANSWERED_MAX = 1000
 
-/** Handlers of a subscriber by kind of change. They get the id of the changed row. */
+/** Handlers of a subscriber, one per kind of change. A handler gets the id of the changed row. */
 type NotificationHandlers = Readonly<Record<string, (id: string) => void>>
 
-/** Receives changes by this process, other processes and the database. */
+/** Receives changes that this process, other processes and the database notify. */
 export interface NotificationListener {
-  /** Whether this process is listening. Only then may it cache, because it will learn of changes. */
+  /** Whether this process is listening. Only then may it cache data, because it is notified of changes. */
   ready (): Promise<boolean>
   /**
-   * Counts as a gap for the calling subscriber. Resolves when all listening processes have received every change
-   * committed so far, or after a timeout.
+   * Resolves when all listening processes have received every change committed so far, or after a timeout. Also calls
+   * `onGap` of this subscriber.
    * @param waitMs the timeout
    */
   waitForListeners (waitMs?: number): Promise<void>
 }
 
-/** All notified changes over one connection of the process, which starts listening with the first call. */
+/** Notified changes. The process listens on one connection, and starts with the first call. */
 export interface Notifications {
   /** @param onGap called when changes may have been missed */
   subscribe (handlers: NotificationHandlers, onGap: () => void): NotificationListener
@@ -37,7 +37,7 @@ declare module 'fastify' {
   }
 }
 
-/** A sync request to all listening processes. `expected` is known a little later. */
+/** A sync request to all listening processes. `expected` is set a little later. */
 interface SyncRound { answered: Set<string>, expected: number, done: () => void }
 
 interface NotificationsOptions {
@@ -50,7 +50,7 @@ export default fp<NotificationsOptions>(async function notifications (app, { lis
   app.decorate('notifications', listenForNotifications(app.sql, app.log, listenersMs))
 }, { name: 'notifications', dependencies: ['database'] })
 
-/** @param usualWaitMs default timeout of `waitForListeners` */
+/** @param usualWaitMs the default timeout of `waitForListeners` */
 export function listenForNotifications (
   sql: postgres.Sql,
   log: Pick<FastifyBaseLogger, 'warn' | 'error'>,
@@ -59,7 +59,7 @@ export function listenForNotifications (
   const subscribers: { handlers: NotificationHandlers, onGap: () => void }[] = []
   const rounds = new Map<string, SyncRound>()
   const ownId = randomUUID()
-  /** Sync requests of other processes. */
+  /** Sync requests of other processes that this process has not answered yet. */
   const unanswered = new Set<string>()
   let answering: Promise<void> | undefined
   let isListening = false
@@ -67,7 +67,7 @@ export function listenForNotifications (
 
   function onNotification (payload: string) {
     const [change = '', id = '', process = ''] = payload.split(':')
-    // Notifications arrive in commit order, so that all changes before the request have been received.
+    // Notifications arrive in commit order, so this process has received all changes before the request.
     if (change === 'sync') acknowledge(id)
     else if (change === 'ack') countResponse(id, process)
     else for (const { handlers } of subscribers) handlers[change]?.(id)
@@ -75,7 +75,7 @@ export function listenForNotifications (
 
   function acknowledge (id: string) {
     if (rounds.has(id)) countResponse(id, ownId)
-    // Every database role can send sync requests. Invalid ones are ignored, and a flood is bounded in memory and
+    // Every database role can send sync requests. So invalid requests are ignored, and a flood takes limited memory and
     // connections.
     else if (UUID.test(id) && unanswered.size < UNANSWERED_MAX) {
       unanswered.add(id)
@@ -130,7 +130,7 @@ export function listenForNotifications (
     const round: SyncRound = { answered: new Set(), expected: Infinity, done: resolve }
     rounds.set(id, round)
     const deadline = setTimeout(resolve, waitMs)
-    // Not awaited: if the database is down or busy, even the request may be delayed. The change itself is committed.
+    // Not awaited, because a slow database would delay the caller, and the change itself is committed.
     askAll(id, round).catch((err: unknown) => {
       log.warn({ err }, 'the other processes could not be asked to confirm a notification')
       resolve()

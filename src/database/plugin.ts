@@ -16,14 +16,14 @@ declare module 'fastify' {
     /** The driver's client, for streaming. */
     sql: Connection['sql']
     /**
-     * Opens a separate pool to the same database, closed with the server. For work that must not wait for other work,
-     * or must not delay it.
-     * @param settings apply to the sessions of this pool
+     * Opens a separate pool to the same database. The server closes it on shutdown. Use it for work that must not wait
+     * for other work, or must not delay it.
+     * @param settings settings for the sessions of this pool
      */
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
-    /** For threads, which open their own sessions. It contains the password. */
+    /** The URL for threads, which open their own sessions. It contains the password. */
     databaseUrl: string
-    /** Shutdown stops waiting for a database that does not answer. A responsive one is not affected. */
+    /** Called on shutdown, which then does not wait for a database that does not respond. */
     hurryEnd (): void
   }
 }
@@ -47,7 +47,7 @@ function otherEncoding (encoding: string): string {
   return `il database ha la codifica ${encoding}, e non UTF8: crearne un altro con ENCODING 'UTF8' TEMPLATE template0`
 }
 
-/** The database of `DATABASE_URL`, else the embedded one in `DATA_DIR`. It is migrated, then opened. */
+/** The database at `DATABASE_URL`, else the embedded one in `DATA_DIR`. The plugin migrates it and opens a pool. */
 export default fp<DatabaseOptions>(async function database (app, options) {
   const { config, signal } = options
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, signal) : undefined
@@ -65,14 +65,14 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   const healthCheck = startHealthCheck(url, sockets, app.log)
   app.shutdownSignal.addEventListener('abort', () => healthCheck.hurry(AT_END))
   app.decorate('hurryEnd', () => healthCheck.hurry(IN_A_HURRY))
-  // Runs after all pools are closed. Until then the health check cuts connections to a database that hangs.
+  // Stop the check after all pools are closed. Until then it cuts connections to a database that hangs.
   app.addHook('onClose', () => healthCheck.stop())
   const openPool: FastifyInstance['openPool'] = (max, settings) => {
     const { db, sql, close } = connect(url, max, settings, sockets)
     app.addHook('onClose', close)
     return { db, sql }
   }
-  // Two connections per core keep PostgreSQL busy. More would only queue inside it.
+  // Two connections per core are enough for PostgreSQL. More queries would only wait inside it.
   const { db, sql } = openPool(Math.max(4, availableParallelism() * 2))
   app.decorate('db', db)
   app.decorate('sql', sql)

@@ -17,7 +17,7 @@ const OUT_OF_RANGE: DatabaseProblem = {
   error: 'Richiesta non valida: un valore è fuori dai limiti'
 }
 
-/** SQLSTATEs that are not bugs of this program (PostgreSQL manual, appendix A). */
+/** SQLSTATEs that are no defects of this program (PostgreSQL manual, appendix A). */
 const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
   // A read-only server: a former primary during a failover.
   25006: UNAVAILABLE,
@@ -49,7 +49,7 @@ const CONNECTION = new Set([
   'ECONNREFUSED', 'ECONNRESET', 'EPIPE', 'ENOENT', 'ENOTFOUND', 'EAI_AGAIN', 'ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH'
 ])
 
-/** Errors at the start that the operator can fix. */
+/** Errors at the start that an operator can fix. */
 const REFUSALS: Readonly<Record<string, string>> = {
   28000: 'il database non fa entrare questo utente',
   '28P01': 'il database non accetta utente e password',
@@ -70,12 +70,12 @@ export function causesOf (err: unknown): Error[] {
   return [...found]
 }
 
-/** The driver's error inside Drizzle's wrapper, whose message and `params` contain bound values: never show it. */
+/** The driver's error inside Drizzle's wrapper. Never show the wrapper, whose message and `params` contain values. */
 export function postgresError (err: unknown): postgres.PostgresError | undefined {
   return causesOf(err).find((each) => each instanceof postgres.PostgresError)
 }
 
-/** Whether the disk of the database or of our own files is full. */
+/** Whether the disk of the database or of `DATA_DIR` is full. */
 export function isDiskFull (err: unknown): boolean {
   return causesOf(err).some((each) => 'code' in each && (each.code === '53100' || DISK_FULL.has(String(each.code))))
 }
@@ -85,7 +85,7 @@ export function isUnavailable (err: unknown): boolean {
   return databaseProblem(err) === UNAVAILABLE
 }
 
-/** The response for a database error. Undefined if it is our bug. */
+/** The response for a database error. Undefined for a defect of this program. */
 export function databaseProblem (err: unknown): DatabaseProblem | undefined {
   if (isDiskFull(err)) return NO_SPACE
   const sqlstate = postgresError(err)?.code
@@ -100,13 +100,13 @@ export function databaseProblem (err: unknown): DatabaseProblem | undefined {
  */
 const TRANSIENT = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03|XX000)$/
 
-/** True if a retry may succeed. Never true for a rejected statement, e.g. by a constraint. */
+/** True if a retry may succeed. Never true for a statement that PostgreSQL rejected, for example by a constraint. */
 export function isTransient (err: unknown): boolean {
   const sqlstate = postgresError(err)?.code
   return sqlstate === undefined ? connectionCode(err) !== undefined : TRANSIENT.test(sqlstate)
 }
 
-/** The reason in Italian why the server cannot start with its database. Undefined if the cause is in this program. */
+/** The Italian reason why the server cannot start with its database. Undefined for a defect of this program. */
 export function startProblem (err: unknown): string | undefined {
   const sqlstate = postgresError(err)?.code
   if (isDiskFull(err)) return 'il disco della base dati è pieno'

@@ -1,19 +1,19 @@
 import { Socket } from 'node:net'
 
-/** The hosts to connect to, as parsed by the driver. */
+/** The hosts to connect to, in the form in which the driver parses them. */
 interface Place { host: readonly string[], port: readonly number[], path?: string | false | undefined }
 
-/** The sockets of all pools to one database, which can be destroyed together. */
+/** The sockets of all pools to one database. They can be destroyed together. */
 export interface Sockets {
-  /** Whether they are cut, so that new ones fail at once. */
+  /** Whether connections are cut. Then new ones fail at once. */
   readonly areCut: boolean
-  /** Bytes received over the open sockets. */
+  /** Number of bytes received over the open sockets. */
   received (): number
-  /** Called by the driver, which writes before the socket is connected. */
+  /** Opens a socket for the driver, which may write before the socket is connected. */
   open (place: Place): Socket
   /**
    * Destroys all sockets, and each new one from now on. Waiting queries and connection attempts fail. A transaction
-   * whose commit was not sent never commits, because nothing more is sent.
+   * whose commit was not sent will never commit.
    */
   cut (): void
   /** Allows new connections again. */
@@ -23,24 +23,24 @@ export interface Sockets {
 export function createSockets (): Sockets {
   const open = new Set<Socket>()
   let areCut = false
-  /** With several hosts, the next is tried after a connection has closed, as in the driver. */
+  /** With several hosts, try the next one after a connection has closed, as the driver does. */
   let at = 0
 
   return {
     get areCut () { return areCut },
     received: () => [...open].reduce((sum, { bytesRead }) => sum + bytesRead, 0),
     open ({ host, port, path }) {
-      // The driver removes all listeners from a socket that it upgrades to TLS, so `close` would not be seen.
+      // The driver removes all listeners when it upgrades a socket to TLS, so a listener for `close` would not run.
       for (const socket of open) if (socket.destroyed) open.delete(socket)
       const socket = new Socket()
       open.add(socket)
       const index = at % host.length
       socket.once('close', () => { at = index + 1 })
-      // Emits errors only after the driver listens: an unhandled one ends the process. An unreachable network refuses
-      // at once.
+      // Emit errors only after the driver listens, because an unhandled error ends the process. An unreachable network
+      // gives an error at once.
       if (areCut) setImmediate(() => end(socket))
       else queueMicrotask(() => path ? socket.connect(path) : socket.connect(port[index]!, host[index]!))
-      // TLS verifies this host name.
+      // TLS compares the certificate with this host name.
       return path ? socket : Object.assign(socket, { host: host[index] })
     },
 
@@ -56,11 +56,11 @@ export function createSockets (): Sockets {
 }
 
 /**
- * Notifies the driver (or TLS between) at once that the connection is closed. Otherwise TLS would report a later
- * write's error without a listener, which ends the process.
+ * Tells the driver, or the TLS socket in front of it, at once that the connection is closed. Otherwise TLS would emit
+ * the error of a later write without a listener, which ends the process.
  */
 function end (socket: Socket): void {
-  // The driver knows already. After TLS it has removed its listeners, and an unhandled error would end the process.
+  // The driver already knows. After TLS it has removed its listeners, and an unhandled error would end the process.
   if (socket.destroyed) return
   const reason = Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT', address: '' })
   socket.on('error', () => {}).emit('error', reason)

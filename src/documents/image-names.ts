@@ -1,8 +1,9 @@
 import type { DocumentParams } from '#schemas/document.ts'
 
 /*
- * Names of document images, such as `17/0/front.jpg`. The row of the stored object is the only record of an image, and
- * the object's name identifies the guest. Pictures of scans are in the same bucket, but their names begin with a word.
+ * Names of document images, such as `17/0/front.jpg`. The database has no other record of an image than the row of the
+ * stored object, whose name identifies the guest. The same bucket contains pictures of scans, whose names begin with a
+ * word.
  */
 
 export { DOCUMENTS } from '#schemas/storage.ts'
@@ -17,7 +18,7 @@ export function guestPrefix (booking: number, guest: number): string {
   return `${bookingPrefix(booking)}${guest}/`
 }
 
-/** Whether this is the name of a document image, and not of a scan's picture. */
+/** Whether this is the name of a document image, and not of a picture of a scan. */
 export function isDocumentImage (name: string): boolean {
   return /^\d+\/\d+\//.test(name)
 }

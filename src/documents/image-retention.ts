@@ -13,17 +13,17 @@ import { DOCUMENTS, isDocumentImage, bookingPrefix, parseImageName } from './ima
 /** Images per batch. */
 const BATCH = 1000
 
-/** How long images and scans of a guest's document are kept, and why. */
+/** The reason why images and scans of a guest's document are kept, and until when. */
 export interface ImageStatus {
   stato: ImageState
-  /** The day of deletion; null while it is unknown. */
+  /** The day of deletion. Null while it is unknown. */
   until: Day | null
 }
 
 /**
  * Images are deleted `days` days after the receipt that covers the guest, but never while a submission of the booking
  * is open or its outcome is unknown.
- * @param place of the guest, 0-based
+ * @param place 0-based place of the guest in the booking
  */
 export function imageStatus ({ open, guest }: BookingCoverage, place: number, days: number): ImageStatus {
   if (open !== null) return { stato: open, until: null }
@@ -33,7 +33,7 @@ export function imageStatus ({ open, guest }: BookingCoverage, place: number, da
     : { stato: status.stato, until: null }
 }
 
-/** An image, and how long and why it is kept. */
+/** An image, with the reason why it is kept and until when. */
 interface KeptImage extends ImageStatus {
   image: StoredFile
   booking: number
@@ -44,8 +44,8 @@ interface KeptImage extends ImageStatus {
 export type ImageRetention = ReturnType<typeof imageRetention>
 
 /**
- * Deletes images of documents a number of days after the receipt that covers the guest. Images stay while a submission
- * of the booking is open or its outcome is unknown. Images of uncovered guests are kept.
+ * Deletes images of documents a number of days after the receipt that covers the guest. Keeps images while a submission
+ * of the booking is open or has an unknown outcome, and images of guests without a receipt.
  */
 export function imageRetention (
   { db, files, audit, log }: Pick<FastifyInstance, 'db' | 'files' | 'audit' | 'log'>,
@@ -53,7 +53,7 @@ export function imageRetention (
 ) {
   const { ALLOGGIATI_MODE: mode, IMAGE_RETENTION_DAYS: days } = config
 
-  /** How long and why images are kept. Images of bookings that do not exist are left out. */
+  /** The reason why each image is kept, and until when. Images of bookings that do not exist are left out. */
   async function statusesOf (db: Executor, images: readonly StoredFile[]): Promise<KeptImage[]> {
     const placed = images.filter(({ name }) => isDocumentImage(name))
       .map((image) => ({ image, ...parseImageName(image.name) }))
@@ -71,7 +71,7 @@ export function imageRetention (
 
   async function purgeBooking (booking: number): Promise<number> {
     return await db.transaction(async (tx) => {
-      // Serializes with uploads, deletions and submissions of the booking.
+      // The lock prevents concurrent uploads, deletions and submissions of the booking.
       if (!await lockBooking(tx, booking)) return 0
       const due = (await statusesOf(tx, await files.findByPrefix(tx, DOCUMENTS, bookingPrefix(booking)))).filter(isDue)
       if (due.length === 0) return 0
@@ -89,7 +89,7 @@ export function imageRetention (
   return {
     statusesOf,
     /**
-     * Deletes expired images, one booking at a time: if the process ends, the next run continues. A failure for one
+     * Deletes expired images, one booking at a time. If the process ends, the next run continues. A failure for one
      * booking does not stop the others.
      * @throws the first failure, at the end
      */

@@ -88,7 +88,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
   app.addBookingHook('beforeDelete', (tx, ids) => discard(tx, ids.map(bookingPrefix)))
   app.addBookingHook('guestsRemoved', (tx, booking, removed) =>
     discard(tx, removed.map((guest) => guestPrefix(booking, guest))))
-  // Otherwise a repeated request would report that a deleted image is stored.
+  // Without this hook a repeated request would report that a deleted image is stored.
   app.addDiscardHook(DOCUMENTS, (tx, names, { isReplaced }) =>
     app.eraseResponses(tx, { said: `"path":"${DOCUMENTS}/([^"]+)"`, names, isReusable: true, isReplaced }))
 

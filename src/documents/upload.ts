@@ -10,7 +10,7 @@ import type { Image } from '#src/services/images/plugin.ts'
 import type { WrittenFile } from '#src/services/files/file-service.ts'
 import { DOCUMENTS, sidePrefix } from './image-names.ts'
 
-/** Bytes of a re-encoded image, which may be larger than the original. */
+/** Maximum bytes of a re-encoded image, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files'>

@@ -6,27 +6,27 @@ import type { Executor } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { CursoreScaduto } from './errors.ts'
 
-/** The content of a cursor: the position of an event, and the beginning of its id. */
+/** The content of a cursor: the position of an event, and the first characters of its id. */
 export interface Position { posizione: number, mark: string }
 
-/** The position up to which events were read, with its cursor. */
+/** The position up to which a reader has read events, and its cursor. */
 export interface Reached { place: number, cursor: string }
 
-/** Before the first event. */
+/** The position before the first event. */
 const BEGINNING: Reached = { place: 0, cursor: '0-00000000' }
 
 const CURSOR = /^([1-9]\d{0,9})-([\da-f]{8})$/
 const LAST = 2_147_483_647
 
 /**
- * The cursor of an event. It includes the id because positions are assigned a second time after a restore of the
- * database.
+ * The cursor of an event. It includes a part of the id, because after a restore the database assigns the same positions
+ * again.
  */
 function cursorOf ({ posizione, id }: { posizione: number, id: string }): string {
   return `${posizione}-${id.slice(0, 8)}`
 }
 
-/** @throws CampiNonValidi naming `campo` when the text is not a valid cursor */
+/** @throws CampiNonValidi for `campo` when the text is not a valid cursor */
 export function readCursor (campo: string, text: string): Position {
   if (text === BEGINNING.cursor) return { posizione: BEGINNING.place, mark: '00000000' }
   const [, place, mark] = CURSOR.exec(text) ?? []
@@ -39,11 +39,11 @@ export function readCursor (campo: string, text: string): Position {
 }
 
 export type EventFilters = Pick<EventQuery, 'tipo' | 'prenotazione_id'> & {
-  /** The reader is an administrator. */
+  /** Whether the reader is an administrator, who sees all events. */
   all: boolean
 }
 
-/** A page of events, whether more events pass the filters, and the position that the query reached. */
+/** A page of events, whether more matching events follow, and the position up to which the query has read. */
 interface EventPage { events: Event[], hasMore: boolean, reached: Reached }
 
 /** The columns of an event, for pages and deliveries. */
@@ -57,28 +57,28 @@ export const eventColumns = {
   quando: isoInstant(t.quando)
 }
 
-/** An event as the API presents it. */
+/** An event in the form of the API. */
 export function presentEvent ({ posizione, ...event }: Omit<Event, 'cursor'> & { posizione: number }): Event {
   return { ...event, cursor: cursorOf({ posizione, id: event.id }) }
 }
 
 /**
- * The next events after a position, in order. The returned cursor also skips events that the filters exclude, so they
- * are not scanned again and the cursor does not expire.
- * @param from undefined: start at the oldest event that is kept
- * @throws CursoreScaduto when the event at that position was deleted meanwhile, and perhaps some after it
+ * The next events after a position, in order. The returned cursor is also past events that the filters exclude, so that
+ * they are not read again and the cursor does not expire.
+ * @param from undefined means the oldest stored event
+ * @throws CursoreScaduto when the event at that position was deleted, because later ones may be deleted too
  */
 export async function readEvents (
   db: Executor, filters: EventFilters, from: number | undefined, limit: number
 ): Promise<EventPage> {
   const after = from ?? BEGINNING.place
-  // Before the main query, which is then sure to see all events up to here.
+  // Read the end before the main query. That query then certainly sees all events up to the end.
   const end = await endOfEvents(db)
   if (end.place <= after) return { events: [], hasMore: false, reached: end }
   // One more row than the limit shows whether more follow.
   const rows = await db.select(eventColumns).from(t).where(and(gt(t.posizione, after), ...conditions(filters)))
     .orderBy(asc(t.posizione)).limit(limit + 1)
-  // Events are deleted in order. If the starting event still exists, none after it was missing from the query.
+  // Events are deleted in order. If the first event still exists, the query has missed none after it.
   if (from === BEGINNING.place) await requireFirst(db)
   else if (from && await db.$count(t, eq(t.posizione, from)) === 0) throw new CursoreScaduto()
   const wanted = rows.slice(0, limit)
@@ -95,8 +95,8 @@ export function countEvents (db: Executor, filters: EventFilters): Promise<numbe
 }
 
 /**
- * Checks a cursor: that its event exists, or for the cursor of the beginning, that the first event exists.
- * @throws CursoreScaduto when that event was deleted, so that the reader may have missed some
+ * Checks that the event of a cursor exists. For the cursor of the beginning, checks that the first event exists.
+ * @throws CursoreScaduto when that event was deleted, because the reader may have missed some
  */
 export async function reachedBy (db: Executor, { posizione, mark }: Position): Promise<Reached> {
   if (posizione === BEGINNING.place) {

@@ -23,18 +23,18 @@ const fanOut = sql`
     end
   order by o.posizione, w.id`
 
-/** Events that one transaction orders or deletes. */
+/** Maximum events that one transaction orders or deletes. */
 const BATCH = 1000
 const KEPT = sql`now() - interval '30 days'`
-/** Greater than every position. */
+/** A number greater than every position. */
 const BEYOND = 2 ** 31
 
 /**
- * Assigns positions to the events of committed transactions, and queues their webhook deliveries. Sequence numbers are
- * assigned at write time, not in commit order, so a reader could miss an event that commits late. Therefore one process
- * at a time, under a lock, assigns the position after the commit. (Transaction ids of PostgreSQL would not do: they
- * start again in a database that is restored elsewhere.)
- * @param batches how many batches of 1,000 events, the oldest first
+ * Assigns positions to the events of committed transactions, and queues their webhook deliveries. A sequence assigns
+ * its numbers at write time, not in commit order, so a reader could miss an event that commits late. Therefore one
+ * process at a time, under a lock, assigns positions after the commit. Transaction ids are unsuitable, because they
+ * start again in a restored database.
+ * @param batches maximum batches of 1,000 events, the oldest first
  */
 export async function orderEvents (db: Database, batches = Infinity): Promise<void> {
   for (let turn = 0; turn < batches && await anyArriving(db); turn++) await db.transaction(moveOn)
@@ -46,15 +46,15 @@ async function anyArriving (db: Database): Promise<boolean> {
 }
 
 async function moveOn (tx: Transaction): Promise<void> {
-  // A separate statement, so that the next one sees what was committed while this one waited for the lock.
+  // A separate statement. The next statement then sees all commits before the lock was taken.
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.eventOrder})`)
-  // A rolled-back transaction leaves a gap in the sequence. Reset it, so that positions have no gaps and start at 1.
+  // A rolled-back transaction leaves a gap in the sequence. The reset avoids gaps, and lets positions start at 1.
   await tx.execute(sql`
     select setval(pg_get_serial_sequence('eventi', 'posizione'), coalesce(max(posizione), 1), count(*) > 0)
       from (select posizione from ${eventi} order by posizione desc limit 1) as last`)
-  // Prevents that a webhook is deleted or suspended during the next statement.
+  // Locks webhooks, so that none is deleted or suspended during the next statement.
   await tx.execute(sql`select from ${webhooks} order by id for share`)
-  // Row locks serialise transactions that change the same object, so `numero` has the order of their events.
+  // Transactions that change the same object are serialized by row locks, so `numero` has the order of their events.
   await tx.execute(sql`
     with taken as (
       delete from ${arriving}
@@ -68,20 +68,20 @@ async function moveOn (tx: Transaction): Promise<void> {
 }
 
 /**
- * Deletes events older than 30 days, except the last of them, which keeps its cursor valid. Events with a queued
- * delivery stay, and so do all events after them. Events are deleted in order: in a list with gaps the server could not
- * detect that a reader missed one. (The event of a long transaction gets its position late, among newer events.)
+ * Deletes events older than 30 days, except the last of them, so that its cursor stays valid. Keeps events with a
+ * queued delivery, and all events after them. Events are deleted only in order of position, because in a list with gaps
+ * the server could not detect that a reader missed one.
  */
 export async function forgetOldEvents (db: Database): Promise<void> {
   while (await db.transaction(forgetSome) === BATCH);
 }
 
-/** Deletes the next batch of old events, the oldest first. @returns how many were deleted */
+/** Deletes the next batch of old events, the oldest first. @returns the number of deleted events */
 async function forgetSome (tx: Transaction): Promise<number> {
-  // Repeating a delivery locks its webhook first. Either it commits before the next statement, which then sees it, or
-  // it waits for the end of this transaction.
+  // The repetition of a delivery locks its webhook first. So it either commits before the next statement, which then
+  // sees it, or waits until this transaction ends.
   await tx.execute(sql`select from ${webhooks} order by id for share`)
-  // No `skip locked`: later events must not be deleted before an earlier one that another transaction has locked.
+  // No `skip locked`: if another transaction has locked an event, later events must not be deleted before it.
   const { count } = await tx.execute(sql`
     delete from ${eventi} where posizione in (
       select posizione from ${eventi} where posizione < (
@@ -95,18 +95,18 @@ async function forgetSome (tx: Transaction): Promise<number> {
 /** Minimum pause between two queries, so that many changes cost one query. */
 const PAUSE_MS = 100
 /**
- * Polling interval while there are followers. When several transactions write events at once, only one of them
+ * Polling interval while the process has followers. When several transactions write events at once, only one of them
  * notifies. The others may commit later.
  */
 const LOOK_MS = 1000
-/** Limits how long a request waits during a large import. */
+/** Limits the waiting time of a request during a large import. */
 const BATCHES_OF_A_REQUEST = 5
 
 interface FeedOptions {
   db: Database
   notifications: Notifications
   log: Pick<FastifyBaseLogger, 'error'>
-  /** Whether the error is a full disk, which is logged elsewhere. */
+  /** Whether the error means a full disk, which is logged elsewhere. */
   isReported: (err: unknown) => boolean
 }
 
@@ -115,7 +115,7 @@ export type EventFeed = ReturnType<typeof eventFeed>
 /** Notifies the followers in this process of new events. */
 export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) {
   const followers = new Set<() => void>()
-  /** The last position that followers were notified of. Another process or a request may have assigned it. */
+  /** The last position of which followers were notified. Another process or a request may have assigned it. */
   let notifiedPlace: number | undefined
   const worker = queueWorker<never>({
     async claim () {
@@ -140,7 +140,7 @@ export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) 
   }
 
   return {
-    /** Calls `onNews` for new events, until the returned function is called. */
+    /** Calls `onNews` for new events. Returns a function that stops it. */
     follow (onNews: () => void): () => void {
       followers.add(onNews)
       look()

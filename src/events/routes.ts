@@ -16,11 +16,11 @@ import { frames, openStreams } from './stream.ts'
 import webhooks, { type WebhookTimes } from './webhooks/plugin.ts'
 
 const URL = '/api/v1/eventi'
-/** Limits of open streams in this process. A browser opens at most six connections to a host. */
+/** Maximum open streams in this process. A browser opens at most six connections to a host. */
 const STREAMS = { total: 1000, perCaller: 6 }
 const HEARTBEAT_MS = 15_000
 
-/** For tests. */
+/** Shorter times for tests. */
 export interface EventTimes extends Partial<WebhookTimes> {
   /** Milliseconds of silence before a heartbeat. */
   heartbeatMs?: number | undefined
@@ -65,7 +65,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
     description: 'Elimina gli eventi di più di 30 giorni fa, con le loro consegne; non quelli ancora da consegnare',
     cron: '23 * * * *',
     run: async () => {
-      // Without readers and webhooks nothing else assigns positions.
+      // Without readers and webhooks only this job assigns positions.
       await orderEvents(db)
       await forgetOldEvents(db)
     }
@@ -97,7 +97,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
   async function onStream (request: EventRequest, reply: FastifyReply) {
     const { cursor, tipo, prenotazione_id } = request.query
     const header = request.headers['last-event-id']
-    // An EventSource reconnects with the same URL. The header has the newer cursor, so it takes precedence.
+    // An EventSource reconnects with the same URL. The header contains the newer cursor, so it takes precedence.
     const position = typeof header === 'string' && header !== ''
       ? readCursor('Last-Event-ID', header)
       : cursor === undefined ? undefined : readCursor('cursor', cursor)

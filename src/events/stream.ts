@@ -41,7 +41,8 @@ export async function * frames (
   const leave = feed.follow(notify)
   signal.addEventListener('abort', notify, { once: true })
   try {
-    // An id without data dispatches no event, but a client that disconnects before the first event resumes from it.
+    // An id without data triggers no event in the client. But if the client disconnects before the first event, it
+    // resumes from this id.
     yield `retry: ${RETRY_MS}\nid: ${from.cursor}\n\n`
     while (!signal.aborted) {
       // Reset before the query, so that no notification during the query is missed.
@@ -51,19 +52,19 @@ export async function * frames (
       if (events.length > 0) {
         yield events.map(frame).join('')
       } else {
-        // Filtered-out events wake this loop, too. They must not postpone the heartbeat.
+        // Excluded events also wake this loop. They must not postpone the heartbeat.
         const restMs = silentSince + heartbeatMs - performance.now()
         if (restMs > 0) {
           await waitAtMost(restMs, news.promise)
           continue
         }
-        // The heartbeat: an id without data, so that a client that reconnects skips the events filtered out so far.
+        // The heartbeat is an id without data. So a client that reconnects skips the events excluded so far.
         yield `id: ${reached.cursor}\n\n`
       }
       silentSince = performance.now()
     }
   } catch (err) {
-    // The client was too slow, and its cursor has expired. It gets a 410 when it reconnects.
+    // The client was too slow, so its cursor has expired. It gets a 410 when it reconnects.
     if (!(err instanceof CursoreScaduto)) throw err
   } finally {
     leave()
@@ -77,19 +78,19 @@ function frame (event: Event): string {
 
 /** Maximum duration of a stream. The client reconnects by itself, and is authenticated again. */
 const LONGEST_MS = 15 * 60_000
-/** Remembered notifications. Opening a stream takes less than the TTL. */
+/** Number and lifetime of remembered notifications. Opening a stream takes less time. */
 const HEARD = { max: 5000, ttl: 60_000 }
 const EVERYBODY = 'everybody'
 
-/** The notifications that may revoke the access of a principal. */
+/** Notifications that may mean that a principal has lost access. */
 function concerns ({ userId, sessionId, keyId }: Principal): string[] {
   return [EVERYBODY, `user:${userId}`, `session:${sessionId}`, `key:${keyId}`]
 }
 
-/** The open streams, which end when a notification concerns their principal. */
+/** The open streams. A stream ends when a notification concerns its principal. */
 export function openStreams (notifications: Notifications) {
   const open = new Map<LimitedSignal, Principal>()
-  /** When a notification arrived (`performance.now()`). */
+  /** The time when a notification arrived (`performance.now()`). */
   const heard = new LRUCache<string, number>(HEARD)
 
   function endConcerned (change: string): void {
@@ -97,7 +98,7 @@ export function openStreams (notifications: Notifications) {
     for (const [limited, principal] of open) if (concerns(principal).includes(change)) limited.abort()
   }
 
-  /** Whether LISTEN has begun. Its beginning is no gap, because credentials are checked later. */
+  /** Whether LISTEN has begun. The first connection is no gap, because credentials are checked after it. */
   let isListening = false
   function endAll (): void {
     if (isListening) endConcerned(EVERYBODY)
@@ -115,15 +116,15 @@ export function openStreams (notifications: Notifications) {
   return {
     /**
      * Aborts when the session, key, user, signing keys or settings have changed since the request began, because the
-     * change may have revoked access. It also aborts when the credential expires, after 15 minutes, and with any of
-     * `others`.
+     * change may have revoked access. It also aborts when the credential expires, after 15 minutes, or when any of
+     * `others` aborts.
      */
     signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]) {
       const principal = request.principal!
       const { goodUntil = Infinity } = principal
       const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, goodUntil - Date.now())))
       open.set(limited, principal)
-      // Abort also for notifications that arrived after the credential check, before this stream was registered.
+      // Also abort for notifications that arrived after the check of the credential and before this call.
       const startedAt = performance.now() - reply.elapsedTime
       if (concerns(principal).some((change) => (heard.get(change) ?? -1) >= startedAt)) limited.abort()
       return {

@@ -16,27 +16,27 @@ import {
 } from '#src/lib/errors.ts'
 
 /**
- * The callers that a route accepts. `optional`: every caller, whose credential the handler weighs (`request.denial`).
- * `user`: a person with a bearer token, not an API key. `cookie`: a browser, which the scope of the route authenticates
- * (`cookieGuard`).
+ * The callers that a route accepts. `optional`: every caller. The handler reads from `request.denial` what the caller
+ * may see. `user`: a person with a bearer token, not an API key. `cookie`: a browser, which the scope of the route
+ * authenticates (`cookieGuard`).
  */
 export type Access = 'public' | 'optional' | 'auth' | 'user' | 'admin' | 'cookie'
 
 /** The caller of a request. */
 export interface Principal {
-  /** Identifies the caller in counters and records. Never a secret. */
+  /** Identifies the caller in counters and records. It contains no secret. */
   id: string
   /** The server's own key, a service token, or a person. */
   kind: 'server' | 'service' | 'user'
-  /** An administrator with a credential for administration. May be cached: `isAdmin` asks the provider again. */
+  /** An administrator with a credential for administration. May be cached; `isAdmin` asks the provider again. */
   admin: boolean
   userId?: string
-  /** The person's session. Undefined when the person uses an API key. */
+  /** The user's session. Undefined when the user has an API key. */
   sessionId?: string
-  /** The person's API key. `scopes` lists what it permits. */
+  /** The user's API key. `scopes` lists the permissions of the key. */
   keyId?: string
   scopes?: readonly string[]
-  /** The person has no role that gives rights. */
+  /** Whether the user has no role that gives rights. */
   pending?: boolean
   /**
    * Step that the person must complete before other requests: enrol a second factor, verify the existing one, or
@@ -46,7 +46,7 @@ export interface Principal {
   /** Until this time the second factor counts as recently verified (ms since the epoch). */
   recentUntil?: number | undefined
   /**
-   * The credential expires at this time unless it is revoked earlier (ms since the epoch). Undefined: it does not
+   * The credential expires at this time (ms since the epoch), unless it is revoked earlier. Undefined if it does not
    * expire.
    */
   goodUntil?: number
@@ -55,10 +55,10 @@ export interface Principal {
 /** The part of a caller that identifies the credential. It contains no secret. */
 export type Credential = Pick<Principal, 'id' | 'kind' | 'userId' | 'sessionId' | 'keyId'>
 
-/** The reason why a credential was rejected, as an error code of Supabase Auth. */
+/** The reason why a credential was rejected. The values are error codes of Supabase Auth. */
 export type Refusal =
   'no_authorization' | 'bad_jwt' | 'session_not_found' | 'session_expired' | 'user_not_found' | 'user_banned'
-/** The result of checking a credential: its caller, or the reason for its rejection. */
+/** The result of a check of a credential: the caller, or the reason for the rejection. */
 export type Identified = Principal | Refusal
 
 /** Verifies credentials. The embedded and the external identity provider implement it. */
@@ -69,15 +69,15 @@ export interface Authenticator {
   key (text: string): Promise<Principal | undefined>
   /** Asks the provider whether the caller is an administrator now, with a credential for administration. */
   isAdmin (principal: Principal, request: FastifyRequest): Promise<boolean>
-  /** Whether the credential of an earlier request is still valid: its session or key, and its person. */
+  /** Whether the credential of an earlier request is still valid. Checks the session or key, and the user. */
   isStillValid (credential: Credential): Promise<boolean>
 }
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Required on every route: without it the server does not start. */
+    /** Required on every route. Without it the server does not start. */
     access?: Access
-    /** The scope that an API key needs. By default it follows from the access and the HTTP method. */
+    /** The scope that an API key needs. The default depends on the access and the HTTP method. */
     scope?: Scope
     /**
      * The route belongs to sign-in or sign-out. It stays available during maintenance and before the second factor is
@@ -88,7 +88,7 @@ declare module 'fastify' {
     completes?: Principal['lacks']
     /** Requires a recently verified second factor when `REQUIRE_RECENT_MFA` is set. */
     recentFactor?: boolean
-    /** The route also accepts an API key as bearer token, because Prometheus sends it there. */
+    /** Whether the route also accepts an API key as bearer token, because Prometheus sends the key there. */
     bearerKey?: boolean
   }
   interface FastifyRequest {
@@ -96,11 +96,11 @@ declare module 'fastify' {
     principal: Principal | null
     /** The reason why `principal` is null. */
     refusal: Refusal
-    /** On a route with access `optional`: the error for a caller to whom the handler may show public data only. */
+    /** On a route with access `optional`: the error for a caller who may see only public data. */
     denial: Error | null
   }
   interface FastifyInstance {
-    /** Access of routes without `config.access`. Only for third-party plugins. */
+    /** Access of routes without `config.access`. Only for routes of third-party plugins. */
     defaultAccess: Access | undefined
     /** The guard of routes with access `cookie` in this instance. It throws to reject the request. */
     cookieGuard: onRequestAsyncHookHandler | undefined
@@ -111,7 +111,8 @@ const SERVER: Principal = { id: 'server', kind: 'server', admin: false }
 
 /**
  * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and adds a guard to every
- * route by its `config.access`. The rate limit runs between the two, so that it can count by caller.
+ * route by its `config.access`. The rate limit runs after the identification and before the guard, so that it can count
+ * requests per caller.
  */
 export default fp<{ config: Config; authenticator: Authenticator }>(
   async function auth (app, { config, authenticator }) {
@@ -129,12 +130,12 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
       found.then((identity) => done(setCaller(request, identity)), done)
     })
 
-    /** The first credential counts. A valid second one does not repair an invalid first one. */
+    /** The first credential decides. If it is invalid, a valid second one does not help. */
     function findCaller (request: FastifyRequest): Identified | Promise<Identified> {
       const { authorization, 'x-api-key': header } = request.headers
       const query = takeQueryKey(request)
       const key = header ?? query
-      // Public routes answer every caller alike. Skipping the lookup lets them work without a database.
+      // Public routes answer all callers in the same way. Without a lookup they also work without a database.
       if (request.routeOptions.config.access === 'public') return 'no_authorization'
       if (authorization === undefined) return key === undefined ? 'no_authorization' : byKey(key)
       const token = /^Bearer ([^\s]+)$/i.exec(authorization)?.[1]
@@ -169,7 +170,10 @@ function setCaller (request: FastifyRequest, identity: Identified): undefined {
   else request.principal = identity
 }
 
-/** Adds the guards. They are registered after the rate limit, so that a flood of wrong credentials is counted first. */
+/**
+ * Adds the guards. They are registered after the rate limit, so that wrong credentials are counted before they are
+ * rejected.
+ */
 export const guards = fp<{ config: Config; authenticator: Authenticator }>(async function guards (app, options) {
   const { authenticator, config: { REQUIRE_RECENT_MFA } } = options
   const CHECKS = { optional: noteDenial, auth: requireCaller, user: requirePerson, admin: requireAdmin }
@@ -227,7 +231,7 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
     authenticator.isAdmin(request.principal!, request).then((is) => done(is ? undefined : new NonAutorizzato()), done)
   }
 
-  /** Server and service keys have no second factor and pass. */
+  /** Server keys and service keys have no second factor, so this guard accepts them. */
   function requireRecentFactor ({ principal }: FastifyRequest, _reply: FastifyReply, done: Done): void {
     const { kind, recentUntil = 0 } = principal!
     done(kind === 'user' && recentUntil <= Date.now() ? new SecondoFattoreRecente() : undefined)
@@ -251,7 +255,7 @@ function accessError ({ principal, routeOptions: { config } }: FastifyRequest): 
   return permits(principal, config.scope!) ? undefined : new AmbitoInsufficiente(config.scope!)
 }
 
-/** Whether the caller's credential permits a scope: a key permits its own, every other credential permits all. */
+/** Whether the caller's credential permits a scope. A key permits its own scopes, every other credential all scopes. */
 export function permits ({ scopes }: Pick<Principal, 'scopes'>, scope: Scope): boolean {
   return scopes === undefined || scopes.includes(scope)
 }
@@ -261,7 +265,7 @@ function scopeOf (access: Access, method: string): Scope {
   return method === 'GET' || method === 'HEAD' ? 'lettura' : 'scrittura'
 }
 
-/** Removes the key from the query and the URL. Strict query schemas, handlers, redirects and logs must not see it. */
+/** Removes the key from the query and the URL, so that strict query schemas, handlers, redirects and logs lack it. */
 function takeQueryKey (request: FastifyRequest): unknown {
   const query = request.query as Record<string, unknown>
   const key = query.api_key

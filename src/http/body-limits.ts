@@ -3,14 +3,14 @@ import fp from 'fastify-plugin'
 import { destroyWhenBodyStalls } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 
-/** Larger bodies count as large. Public routes do not accept them. */
+/** Bytes above which a body counts as large. Public routes do not accept large bodies. */
 const LARGE = 32 * 1024
 /**
  * Concurrent uploads of large bodies and of bodies without `Content-Length`, in total and per caller. Callers without
  * credentials have a separate pool of the same size.
  */
 const CONCURRENCY = { total: 64, perCaller: 16 }
-/** Bytes of bodies held until the response, in total and per caller. They take three times as much memory. */
+/** Maximum bytes of bodies kept until the response, in total and per caller. They take three times as much memory. */
 const HELD = { total: 96 * 1024 * 1024, perCaller: 64 * 1024 * 1024 }
 
 /** A client that sends less than 1 KiB per second of a large body for this long is disconnected. */
@@ -18,7 +18,7 @@ const STALLED_AFTER_MS = 10_000
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** The body is as large as a file and stays in memory until the response. */
+    /** Whether the body may be a whole file, and stays in memory until the response. */
     holdsBody?: boolean
   }
 }
@@ -29,8 +29,8 @@ export interface BodyLimitOptions {
 }
 
 /**
- * Limits the large bodies that are received concurrently. Each is buffered until its last byte arrives, and slow
- * clients could otherwise exhaust the memory.
+ * Limits the number of large bodies that are received concurrently. Each body is buffered until its last byte arrives,
+ * so slow clients could exhaust the memory.
  */
 export default fp<BodyLimitOptions>(async function bodyLimits (app, { stalledBodyMs = STALLED_AFTER_MS }) {
   const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
@@ -52,7 +52,7 @@ export default fp<BodyLimitOptions>(async function bodyLimits (app, { stalledBod
       } else {
         const giveBack = acquireSlot(request)
         finished(payload, giveBack)
-        // If the response is sent before the end of the body, nothing reads the rest, and the payload never ends.
+        // If the response is sent before the end of the body, the rest is never read, so the payload emits no end.
         finished(reply.raw, giveBack)
       }
     } catch (err) {

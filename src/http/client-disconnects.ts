@@ -18,8 +18,8 @@ declare module 'fastify' {
 }
 
 /**
- * Handles client disconnects before the response. The request is still carried out and logged, but Fastify does not run
- * `onResponse` for it.
+ * Handles client disconnects before the response. The request still runs to its end and is logged, but Fastify does not
+ * call `onResponse` for it.
  */
 export default fp(async function clientDisconnects (app) {
   const listeners: Listener[] = [(request, reply) => logRequest(request, reply, CLIENT_DISCONNECTED)]
@@ -43,8 +43,8 @@ export default fp(async function clientDisconnects (app) {
 }, { name: 'client-disconnects' })
 
 /**
- * Returns a signal that aborts when the client disconnects. Fastify's own signal watches the request, which closes as
- * soon as its body is read.
+ * Returns a signal that aborts when the client disconnects. Fastify's own signal aborts as soon as the body of the
+ * request has been read.
  */
 export function disconnectSignal ({ raw }: FastifyReply): AbortSignal {
   const gone = new AbortController()

@@ -3,14 +3,14 @@ import { constants, createGzip, gzip, type ZlibOptions } from 'node:zlib'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
-/** Smaller responses are not compressed, because it costs more than it saves. */
+/** Smaller responses are not compressed, because compression would take more time than it saves. */
 const LARGE = 8192
-/** Paths of the sign-in, and of single resources. */
+/** Paths that are never compressed: those of the sign-in, and of single resources. */
 const NEVER = /^\/auth\/|:/
 const COMPRESSIBLE = /json|text(?!\/event-stream)|xml|javascript/
-/** The client names gzip and does not reject it with `q=0` (RFC 9110, 12.5.3). */
+/** The client accepts gzip, and does not reject it with `q=0` (RFC 9110, 12.5.3). */
 const TAKES_GZIP = /(?:^|[,\s])gzip\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i
-/** The fastest level already shrinks a list of bookings to a tenth. */
+/** The fastest level reduces a list of bookings to a tenth. */
 const OPTIONS: ZlibOptions = { level: constants.Z_BEST_SPEED }
 
 type Done = (err: Error | null, payload?: unknown) => void
@@ -18,15 +18,15 @@ type Done = (err: Error | null, payload?: unknown) => void
 /**
  * Compresses large responses, and discards the stream of a HEAD response.
  *
- * The compressed size reveals content. If browsers send the credentials, a foreign page could guess words and compare
- * sizes (BREACH). Responses to cookies and responses with tokens are therefore not compressed. Nor are single
- * resources: they are small, and `If-Match` needs their strong ETag.
+ * The size of a compressed response reveals content. With credentials that a browser sends by itself, a foreign page
+ * could guess words and compare sizes (BREACH). So responses to cookies and responses with tokens are not compressed.
+ * Single resources are not compressed either, because they are small, and `If-Match` needs their strong ETag.
  */
 export default fp(async function compression (app) {
   app.addHook('onRoute', (route) => {
     const onSend = [route.onSend ?? []].flat()
     const isCompressed = route.config?.access !== 'cookie' && !NEVER.test(route.url)
-    // Runs before Fastify's own hook, which would read the whole stream and discard it.
+    // Runs before Fastify's own hook, because that hook would read the whole stream and discard it.
     if (route.method === 'HEAD') route.onSend = [dropStream, ...onSend]
     else if (isCompressed) route.onSend = [...onSend, compress]
   })
@@ -45,12 +45,12 @@ function compress (request: FastifyRequest, reply: FastifyReply, payload: unknow
   reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', '))
   if (!TAKES_GZIP.test(String(request.headers['accept-encoding'] ?? ''))) return done(null, payload)
   reply.removeHeader('content-length').header('content-encoding', 'gzip')
-  // A weak tag, because the bytes differ (RFC 9110, 8.8.3.3).
+  // A weak ETag, because the compressed bytes differ (RFC 9110, 8.8.3.3).
   const tag = reply.getHeader('etag')
   if (tag !== undefined) reply.header('etag', String(tag).replace(/^(?!W\/)/, 'W/'))
   if (!isStream) return gzip(payload, OPTIONS, done)
   const zip = createGzip(OPTIONS)
-  // Fastify reads the output and handles its failure.
+  // Fastify reads the output and handles its errors.
   pipeline(payload, zip, () => {})
   done(null, zip)
 }

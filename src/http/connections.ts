@@ -5,13 +5,13 @@ import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { addressMatcher, canonicalAddress, network } from '#src/lib/addresses.ts'
 
-/** Share of the process's file descriptors. One more per client remains for its files and database connections. */
+/** Share of the process's file descriptors for clients. Files and the database need one more per client. */
 const SHARE_OF_CLIENTS = 1 / 2
 /** Maximum share of the client connections for one IP address. */
 const SHARE_OF_ADDRESS = 1 / 4
 /** Pipelined requests per connection. Browsers and HTTP clients do not pipeline. */
 const MOST_UNANSWERED = 8
-/** Several plugins and Node's streams listen for the end of a response. Node's default limit of ten would warn. */
+/** Several plugins and streams of Node listen for the end of a response. Above Node's default of ten it would warn. */
 const MOST_LISTENERS = 20
 
 interface ConnectionsOptions {
@@ -21,21 +21,22 @@ interface ConnectionsOptions {
 }
 
 /**
- * Normalizes the client IP and limits connections, so that file descriptors remain for the work. A process without free
- * descriptors cannot open files or its database, and exits. Connections beyond the limits are closed at once. A trusted
- * proxy is exempt from the limit per address, because it carries many clients.
+ * Normalizes the client IP, and limits connections, so that file descriptors remain for files and the database. A
+ * process without free descriptors exits. Connections beyond the limits are closed at once. A trusted proxy is exempt
+ * from the limit per address, because it forwards requests of many clients.
  *
  * Pipelined requests per connection are limited too. Node dispatches all requests of one packet at once, and buffers
  * each response until the earlier ones are read.
  */
 export default fp<ConnectionsOptions>(async function connections (app, { config, descriptors = Infinity }) {
-  // Registered before Fastify's listener, because its router rejects some requests before hooks run.
+  // Added before Fastify's listener, because its router rejects some requests before hooks run.
   app.server.prependListener('request', boundUnanswered())
-  // Node would answer without our counters. Unknown values of `Expect` may be ignored (RFC 9110, 10.1.1).
+  // Without this listener Node would respond, and the request would not be counted. The server may ignore unknown
+  // values of `Expect` (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
 
   app.addHook('onRequest', function settle (request, reply, done) {
-    // Node still emits requests of connections that were destroyed or disconnected. They have no client IP.
+    // Node still emits requests from connections that are destroyed or disconnected. Such requests have no client IP.
     const address: string | undefined = request.ip
     if (request.raw.socket.destroyed || address === undefined) return reply.hijack()
     settleAddress(request)
@@ -68,7 +69,7 @@ export default fp<ConnectionsOptions>(async function connections (app, { config,
 function boundUnanswered () {
   const unanswered = new WeakMap<Socket, number>()
 
-  // One shared function for all responses, because this runs on every request.
+  // One function for all responses, because a function per request would cost time.
   function release (this: ServerResponse): void {
     const { socket } = this.req
     unanswered.set(socket, unanswered.get(socket)! - 1)
@@ -83,8 +84,8 @@ function boundUnanswered () {
 }
 
 /**
- * Normalizes `request.ip`. A trusted proxy may write an address in several ways. An invalid address is replaced by the
- * proxy's own.
+ * Normalizes `request.ip`. A trusted proxy may write the same address in several ways. An invalid address is replaced
+ * by the address of the proxy.
  */
 export function settleAddress (request: FastifyRequest): void {
   const { ip = '', socket }: { ip?: string, socket: FastifyRequest['socket'] } = request

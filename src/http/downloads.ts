@@ -20,11 +20,11 @@ const IntervalloNonValido = createError(
 
 /**
  * Concurrent downloads in total and per caller. Callers without credentials have a separate pool of the same size. Each
- * download keeps a file open until the client has read it.
+ * download keeps a file open until the client has read the file.
  */
 const CONCURRENCY = { total: 96, perCaller: 16 }
 
-/** Types that a browser can show without running code. SVG and HTML are therefore excluded. */
+/** Types that a browser can show without running code. SVG and HTML are not among them. */
 const SHOWN = new Set(['image/jpeg', 'image/png', 'image/webp', 'image/gif', 'image/avif', 'application/pdf'])
 
 /** A file opened as a page must not run or load anything. PDF viewers do not start in a sandbox. */
@@ -32,28 +32,28 @@ const POLICY = "default-src 'none';frame-ancestors 'none';sandbox"
 const PDF_POLICY = "default-src 'none';frame-ancestors 'none';style-src 'unsafe-inline';object-src 'self'"
 
 interface SendOptions {
-  /** Send as attachment under this name, or under the object's own name when `''`. */
+  /** Sends the file as attachment with this name, or with the object's own name when `''`. */
   download?: string | undefined
-  /** The URL itself grants access, also to pages of other origins. */
+  /** Whether the URL itself grants access, even to pages of other origins. */
   isLinked?: boolean
-  /** The link is signed. Such downloads have a concurrency limit of their own. */
+  /** Whether the link is signed. Such downloads have a separate concurrency limit. */
   isSigned?: boolean
-  /** The file is public. Caches may keep it as this value says. */
+  /** `Cache-Control` of a public file. */
   cacheControl?: string | undefined
   /** The actor in the audit log when the request has no credentials: the issuer of the link. */
   reader?: string | undefined
-  /** The image, if the object is a rendition of one. */
+  /** The image, if the response is a rendition of the object. */
   image?: StoredFile
-  /** The content, if it is not stored. */
+  /** The content to send, if it is not stored. */
   content?: Buffer | undefined
 }
 
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Sends a stored file, the requested range, or a 304. Its ETag is the object's id, which changes with the content.
-     * Clients that stop reading are disconnected. Before an image of a guest's document is sent, the audit log records
-     * it.
+     * Sends a stored file, the requested range, or a 304. Its ETag is the object's id, because new content has a new
+     * id. Clients that stop reading are disconnected. Before an image of a guest's document is sent, the audit log
+     * records the access.
      * @throws IntervalloNonValido (416), ServizioOccupato (503), RegistroNonDisponibile (503), FileIlleggibile (500)
      */
     sendObject (object: StoredFile, options?: SendOptions): Promise<FastifyReply>
@@ -103,7 +103,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
     async function open (
       request: FastifyRequest, object: StoredFile, range: ByteRange | undefined, content: Buffer | undefined
     ) {
-      // A range of a few bytes also keeps a file open.
+      // Even a range of a few bytes keeps a file open.
       finished(raw, (options.isSigned ? acquireSignedSlot : acquireSlot)(request))
       const source = options.image ?? object
       if (source.bucket === DOCUMENTS) await recordReading(request, source, options.reader)

@@ -2,12 +2,12 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** A missing body counts as `{}`. */
+    /** Whether a missing body counts as `{}`. */
     bodyOptional?: boolean
   }
 }
 
-/** In the scope that registers it, a missing body counts as `{}`, because some clients send none. */
+/** A missing body counts as `{}` in the scope that registers this plugin, because some clients send no body. */
 export default fp(async function emptyBody (app) {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, bodyOptional: true }

@@ -17,13 +17,13 @@ interface Schema {
   [UPPER]?: boolean
 }
 
-/** Matches a text that is empty, or has only spaces. Control characters are no blanks: the schema rejects them. */
+/** Matches a text that is empty or has only spaces. Control characters do not match, so the schema rejects them. */
 const BLANK = /^\p{Zs}*$/u
 
 /** Changes an object or list in place. */
 type Settle = (value: unknown) => void
 type Shared = Readonly<Record<string, object>>
-/** The result for an empty value: no field, null, `''` which the schema then rejects, or `''` for null only. */
+/** The result for an empty value: no field, null, `''` that the schema rejects, or `''` only for null. */
 type Emptied = 'absent' | 'null' | 'rejected' | 'text'
 
 type Canonical = (value: unknown) => unknown
@@ -92,7 +92,7 @@ function emptiedOf (schema: Schema, isRequired: boolean): Emptied | undefined {
   return minLength > 0 ? 'rejected' : allowsEmpty(schema) ? 'text' : undefined
 }
 
-/** Whether a required text may be empty. Null then means the same. */
+/** Whether a required text may be empty. If so, null has the same meaning. */
 function allowsEmpty ({ enum: values = [''], pattern = '', format }: Schema): boolean {
   return values.includes('') && format === undefined && new RegExp(pattern, 'u').test('')
 }

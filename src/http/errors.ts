@@ -11,15 +11,15 @@ import { fieldErrors } from './validation-messages.ts'
 
 declare module 'fastify' {
   interface FastifyError {
-    /** Invalid fields of a 400. */
+    /** The invalid fields, for a 400. */
     dettagli?: FieldError[]
     /** Additional body fields for errors that have their own shape in the contract. */
     body?: Record<string, unknown>
-    /** The request changed nothing, and a retry may succeed. */
+    /** Whether the request changed no data, and a retry may succeed. */
     transient?: boolean
   }
   interface FastifyRequest {
-    /** The request failed without changing anything, and a retry may succeed. */
+    /** Whether the request failed without changing data, and a retry may succeed. */
     failedTransiently: boolean
     /** The `codice` of the error response. */
     errorCode: string | undefined
@@ -68,7 +68,7 @@ const CLIENT_ERRORS: Readonly<Record<string, readonly [number, string, string]>>
   ERR_HTTP_REQUEST_TIMEOUT: [408, 'Request Timeout', 'La richiesta non è arrivata in tempo']
 }
 
-/** For responses that bypass the security headers of `security.ts`. */
+/** Headers for responses that bypass `security.ts`. */
 const BARE_HEADERS = {
   'content-security-policy': "default-src 'none';frame-ancestors 'none'",
   'referrer-policy': 'no-referrer',
@@ -86,8 +86,8 @@ export default fp(async function errors (app) {
 }, { name: 'errors' })
 
 /**
- * Answers requests that the router rejects before hooks run. It sets the client IP, the log line and the headers here,
- * and counts the request for the rate limit.
+ * Responds to requests that the router rejects before hooks run. It sets the client IP and headers, writes the log
+ * line, and counts the request for the rate limit.
  */
 export function renderFrameworkError (
   err: FastifyError, request: FastifyRequest, reply: FastifyReply, render = renderError
@@ -116,7 +116,7 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
   return reply.type('application/json; charset=utf-8').send(response)
 }
 
-/** Logs an error and sets the status and headers. Scopes that write their own error body call it. */
+/** Logs an error and sets the status and headers. Scopes that write their own error body also call it. */
 export function settleError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): Problem {
   // JavaScript can throw any value, also null.
   const problem = err instanceof Error ? problemOf(err, request) : INTERNAL
@@ -125,21 +125,21 @@ export function settleError (err: FastifyError, request: FastifyRequest, reply: 
   request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   if (problem.status === 401) challenge(request, reply)
-  // A failed response must not carry the validators or location of a successful one.
+  // A failed response must not have the validators or the location of a successful one.
   if (problem.status >= 500) reply.removeHeader('etag').removeHeader('location')
-  // Removes the encoding of the failed response. Requests rejected early ran no hook that sets their id.
+  // Removes the failed response's encoding. Requests that were rejected early ran no hook that sets their id.
   reply.code(problem.status).removeHeader('content-encoding')
     .headers({ 'cache-control': 'no-store', 'x-request-id': request.id })
   return problem
 }
 
-/** Adds `WWW-Authenticate` to a 401, and says whether a token was rejected (RFC 6750, section 3). */
+/** Adds `WWW-Authenticate` to a 401. It tells the client whether a token was rejected (RFC 6750, section 3). */
 export function challenge ({ refusal }: FastifyRequest, reply: FastifyReply): void {
   const error = refusal === 'no_authorization' ? '' : ', error="invalid_token"'
   reply.header('www-authenticate', `Bearer realm="Locanda"${error}`)
 }
 
-/** The HTTP parser's rejections never reach Fastify, so the same body is written to the socket. */
+/** Fastify does not see requests that the HTTP parser rejects, so the same body is written to the socket. */
 export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   if (err.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return socket.destroy()
   const [status, reason, error] = CLIENT_ERRORS[err.code ?? ''] ?? [400, 'Bad Request', 'Richiesta HTTP non valida']
@@ -164,7 +164,7 @@ export function renderClientError (err: NodeJS.ErrnoException, socket: Socket) {
   )
 }
 
-/** Every 400 has `dettagli`. The field name is empty when the whole request is invalid. */
+/** Every 400 has `dettagli`. Their field name is empty when the whole request is invalid. */
 function wholeBody ({ status, error }: Problem): FieldError[] | undefined {
   return status === 400 ? [{ campo: '', messaggio: error }] : undefined
 }
@@ -182,10 +182,10 @@ function problemOf (err: FastifyError, request: FastifyRequest): Problem {
   const framework = FRAMEWORK[err.code]
   if (framework) return framework
   const database = databaseProblem(err)
-  // PostgreSQL shuts down when it cannot write its WAL.
+  // PostgreSQL shuts down when it cannot write its WAL, so an unavailable database may mean a full disk.
   if (database) return isUnavailable(err) && request.server.isDiskFullReported(err) ? NO_SPACE : database
   const status = err.statusCode ?? 500
-  // Errors outside our catalogue keep their status, but their messages may leak details.
+  // Errors outside the error catalogue keep their status, but not their message, because it may reveal details.
   if (!isOurs(err)) {
     return status >= 400 && status < 500
       ? { status, codice: 'RICHIESTA_NON_VALIDA', error: 'Richiesta non valida' }

@@ -11,7 +11,7 @@ const ServeMultipart = createError(
   415
 )
 
-/** The form parser writes it for bytes that are not UTF-8. */
+/** The character by which the form parser replaces bytes that are not UTF-8. */
 const REPLACED = '\ufffd'
 /** Maximum size of the form without the file. */
 const FRAME_BYTES = 16 * 1024
@@ -21,7 +21,7 @@ export interface FileForm {
   /** Maximum size of the whole body, in bytes. */
   bodyLimit: number
   limits: NonNullable<FastifyMultipartOptions['limits']>
-  /** Rejects a body of another type or with a too large `Content-Length` before reading it (`preParsing`). */
+  /** Rejects a body with another type or a too large `Content-Length`, before it is read (`preParsing`). */
   check (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>
   /** Parses the form into `request.body`, which the schema then validates as usual (`preValidation`). */
   read (request: FastifyRequest): Promise<void>
@@ -32,7 +32,7 @@ export function fileForm (bytesMax: number): FileForm {
   const bodyLimit = bytesMax + FRAME_BYTES
   const tooLarge = () => new ContenutoTroppoGrande(String(bytesMax))
 
-  /** The multipart parser throws errors with its own codes, or without a code. */
+  /** The multipart parser throws errors with its own codes, or without codes. */
   function formError (err: FastifyError): Error {
     if (err instanceof CampiNonValidi || err instanceof CorpoNonUtf8) return err
     if (err.code === 'FST_REQ_FILE_TOO_LARGE') return tooLarge()
@@ -78,7 +78,7 @@ function summaryOf (body: Readonly<Record<string, unknown>>): string {
   )))
 }
 
-/** Returns the name of a part, and rejects repeated names, because one would overwrite the other. */
+/** Returns the name of a part. Rejects repeated names, because one part would overwrite the other. */
 function nameOf ({ fieldname }: Multipart, body: object): string {
   if (Object.hasOwn(body, fieldname)) throw new CampiNonValidi({ campo: fieldname, messaggio: 'è ripetuto' })
   return fieldname

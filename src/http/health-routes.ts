@@ -8,7 +8,7 @@ const READY_WITHIN_MS = 2000
 
 /** Health checks for the orchestrator: liveness and readiness. */
 export default fp(async function healthRoutes (app) {
-  // A separate connection, because the pool's busy ones would answer only after their current work.
+  // A separate connection, because busy connections of the pool would respond only after their current work.
   const { sql } = app.openPool(1)
   const ask = async () => {
     await sql`select 1`.catch(() => { throw new ServizioOccupato() })

@@ -7,8 +7,8 @@ import { readUtf8 } from '#src/lib/utf8.ts'
 /** Maximum nesting depth. The deepest body of the contract has six levels. */
 const DEPTH_MAX = 32
 /**
- * Maximum number of commas and colons in a body that carries a file as text. Such bodies are large, and parsing
- * millions of fields would block the event loop for seconds.
+ * Maximum commas and colons in a body that contains a file as text. Parsing millions of fields would block the event
+ * loop for seconds.
  */
 const MARKS_MAX = 100
 
@@ -16,7 +16,7 @@ const TipoNonSupportato = createError('TIPO_NON_SUPPORTATO', '%s', 415)
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Maximum number of commas and colons in a large body that carries rows instead of a file. */
+    /** Maximum commas and colons in a large body that contains rows instead of a file. */
     marksMax?: number
   }
   interface FastifyRequest {
@@ -27,8 +27,8 @@ declare module 'fastify' {
 
 /**
  * Accepts JSON in UTF-8 as the only body format. Nesting depth is limited before parsing, because recursive code would
- * overflow the stack. The number of fields is limited in large bodies. An empty body counts as no body, even with a
- * `Content-Type`.
+ * overflow the stack. In large bodies the number of fields is limited too. An empty body counts as a missing body, even
+ * with a `Content-Type`.
  */
 export default fp(async function jsonBodies (app) {
   const parse = app.getDefaultJsonParser('error', 'error')
@@ -48,7 +48,7 @@ export default fp(async function jsonBodies (app) {
   })
 }, { name: 'json-bodies' })
 
-/** Returns a message for an unsupported encoding, which would otherwise be reported as invalid JSON. */
+/** The error message for an unsupported encoding. Without it the error would be invalid JSON. */
 function refusedCoding ({ headers }: FastifyRequest): string | undefined {
   const { 'content-encoding': coding = 'identity', 'content-type': type = '' } = headers
   if (coding.toLowerCase() !== 'identity') return 'Content-Encoding non supportato: il corpo va inviato non compresso'
@@ -57,8 +57,8 @@ function refusedCoding ({ headers }: FastifyRequest): string | undefined {
 }
 
 /**
- * Parses without searching the text for `__proto__`, which takes longer than parsing. The schema of a large body allows
- * a few known fields and rejects all others.
+ * Parses without a search for `__proto__`, which takes longer than parsing. The schema of a large body rejects all
+ * fields that it does not name.
  */
 function parseLong (text: string, done: (err: Error | null, body?: unknown) => void): void {
   let body: unknown
@@ -70,7 +70,7 @@ function parseLong (text: string, done: (err: Error | null, body?: unknown) => v
   done(null, body)
 }
 
-/** Returns the structural error of a JSON text. Syntax errors are left to the parser. */
+/** Returns the structural error of a JSON text. The parser finds syntax errors. */
 function faultOf (text: string, marksMax: number): string | undefined {
   let depth = 0
   let marks = 0

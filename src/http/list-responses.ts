@@ -2,13 +2,13 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DEFAULT_LIMIT, encodeCursor, nextLink, type Position } from '#src/lib/paging.ts'
 import type { JsonPieces } from './streams.ts'
 
-/** Rows per query. A full list holds this many in memory. */
+/** Rows per query. For a full list, this many rows are in memory. */
 const BATCH = 1000
 
 /** A batch of list items as comma-separated JSON, and the position after which the next batch starts. */
 export interface Run<Place> { json: string | null, next: Place | null | undefined }
 
-/** Streams a list as JSON batches between two texts. No database connection is held while a slow client reads. */
+/** Streams a list as JSON batches between two texts. No database connection is occupied while a slow client reads. */
 export function inBatches<Place> (
   open: string, close: string, read: (after: Place | undefined) => Promise<Run<Place>>
 ): JsonPieces {
@@ -36,7 +36,7 @@ interface Listed<Row, Shown> {
   present (row: Row): Shown
 }
 
-/** Answers with the whole list as a stream, or with the page that the query selects. */
+/** Responds with the whole list as a stream, or with the page that the query selects. */
 export async function sendList<Row, Shown extends object> (
   request: FastifyRequest<{ Querystring: Paging }>,
   reply: FastifyReply,

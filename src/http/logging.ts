@@ -8,15 +8,15 @@ import { addressMatcher } from '#src/lib/addresses.ts'
 import { causesOf, postgresError } from '#src/database/problems.ts'
 import { terminalLine } from './terminal-log.ts'
 
-/* Options of the Fastify instance, not a plugin: the format of log lines. */
+/* The format of log lines. Options of the Fastify instance, not a plugin. */
 
 /**
- * Buffering interval. One write per line took a sixth of the time of a small GET. A killed process loses lines up to
- * this age.
+ * Buffering interval. Writing each line at once took a sixth of the time of a small GET. A killed process loses the
+ * lines of the last interval.
  */
 const FLUSH_MS = 200
 const BUFFER_BYTES = 8192
-/** Maximum buffer while the output is not read. Beyond it new lines are dropped. */
+/** Maximum buffer while no reader takes the output. Above it, new lines are dropped. */
 const UNREAD_BYTES = 8 * 1024 * 1024
 
 const STDOUT = 1
@@ -29,15 +29,16 @@ type RawRequest = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?:
 export interface LogStream { write (line: string): void }
 
 /**
- * Logger settings. Input of guests and clients is never logged: no query string, no body, no header values. Requests
- * are identified by their route pattern.
+ * Logger settings. Input of guests and clients is never logged: no query string, no body, no header values. A line
+ * identifies the request by its route pattern.
  */
 export function loggerOptions (level: string, stream?: LogStream): FastifyServerOptions['logger'] {
   return {
     level,
     stream: stream ?? logDestination(),
     serializers: { err: serializeError, req: ({ method }: FastifyRequest) => ({ method }) },
-    // Safety net for requests or credentials that are logged by mistake. Wildcard paths would search every line.
+    // Safety net for requests or credentials that are logged by mistake. It has no wildcard paths, because they would
+    // search every line.
     redact: [
       'headers.authorization',
       'headers.cookie',
@@ -53,8 +54,8 @@ export function loggerOptions (level: string, stream?: LogStream): FastifyServer
 }
 
 /**
- * Logs to standard output, in JSON unless it is a terminal. When its reader has ended, its terminal is closed, or its
- * disk is full, lines are lost, but the server keeps running and shuts down cleanly.
+ * Logs to standard output, in JSON unless it is a terminal. If the reader has ended, the terminal is closed, or the
+ * disk is full, lines are lost, but the server keeps running.
  */
 function logDestination (): LogStream {
   const destination = pino.destination({
@@ -65,7 +66,7 @@ function logDestination (): LogStream {
     try {
       flushSync()
     } catch {
-      // The process is exiting, and the error cannot be reported.
+      // The process is exiting, so the error cannot be reported.
     }
   }
   destination.on('error', () => {})
@@ -96,7 +97,7 @@ export function logRequest (request: FastifyRequest, reply: FastifyReply, status
   }, 'request')
 }
 
-/** 503 and 507 are warnings, because they are temporary. Other 5xx are our bugs. */
+/** 503 and 507 are warnings, because they are temporary. Other 5xx are defects of this program. */
 function levelOf (status: number): 'info' | 'warn' | 'error' {
   if (status < 500) return 'info'
   return status === 503 || status === 507 ? 'warn' : 'error'
@@ -118,13 +119,13 @@ export const requestLog = new RequestLog()
 
 interface LoggedError { type: string, message: string, stack: string, [detail: string]: unknown }
 
-/** Limits in characters. An error message may contain all the input of a client. */
+/** Maximum characters. An error message may contain all the input of a client. */
 const MESSAGE_LIMIT = 1000
 const STACK_LIMIT = 4000
 
 /**
- * Serializes every logged error. Database errors contain bound values in message, detail and parameters, and so do
- * errors caused by them. Only their codes are kept.
+ * Serializes every logged error. Database errors, and errors caused by them, contain values in message, detail and
+ * parameters. Only their codes are kept.
  */
 export function serializeError (err: unknown): LoggedError {
   if (!(err instanceof Error)) return { type: typeof err, message: '', stack: '' }
@@ -147,7 +148,7 @@ export function serializeError (err: unknown): LoggedError {
   }
 }
 
-/** The stack without the message, which it repeats. */
+/** The stack without the message, because the log line already contains it. */
 function frames ({ message, stack = '' }: Error): string {
   const at = stack.indexOf(message)
   return at === -1 ? '' : stack.slice(at + message.length).trimStart().slice(0, STACK_LIMIT)

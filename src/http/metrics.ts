@@ -6,9 +6,9 @@ import { GIT_HEAD, VERSION } from '#src/lib/version.ts'
 import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { CLIENT_DISCONNECTED } from './client-disconnects.ts'
 
-/** A gauge that is read on each scrape: one value, or one for each value of a label. */
+/** A gauge that is read on each scrape. It has one value, or one for each value of a label. */
 interface GaugeSource {
-  /** Without the prefix `locanda_`. */
+  /** The name without the prefix `locanda_`. */
   name: string
   help: string
   label?: string
@@ -26,7 +26,7 @@ declare module 'fastify' {
 }
 
 const PREFIX = 'locanda_'
-/** Seconds: from a cached response to the longest wait for the police service. */
+/** Upper bounds in seconds, from a cached response to the longest wait for the police service. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** Label for requests without a route, so that a requested URL never becomes a label. */
 const NO_ROUTE = 'unknown'
@@ -50,13 +50,13 @@ export interface ProcessFigures {
 }
 
 interface MetricsOptions {
-  /** Called on each scrape. Without it there are no process metrics. */
+  /** Returns the resource usage on each scrape. Without it the process metrics are missing. */
   processFigures?: (() => ProcessFigures) | undefined
 }
 
 type ProcessMetric = readonly [name: string, help: string, read: (figures: ProcessFigures) => number | undefined]
 
-/** Names and help texts of Prometheus' own client libraries. */
+/** Names and help texts as in Prometheus' own client libraries. */
 const PROCESS: readonly ProcessMetric[] = [
   ['process_resident_memory_bytes', 'Resident memory of the process.', ({ residentBytes }) => residentBytes],
   ['process_cpu_seconds_total', 'Processor time that the process has taken.', ({ cpuSeconds }) => cpuSeconds],
@@ -64,7 +64,7 @@ const PROCESS: readonly ProcessMetric[] = [
   ['process_open_fds', 'Open file descriptors.', ({ descriptors }) => descriptors]
 ]
 
-/** Prometheus usually times out after 10 s. One slow gauge must not lose all the others. */
+/** Prometheus usually times out after 10 s. Without this limit one slow gauge would make all others miss. */
 const READ_WITHIN_MS = 3000
 
 async function inTime<T> (reading: Promise<T>): Promise<T> {
@@ -100,8 +100,8 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
 
   app.decorate('addGauge', (source) => registry.registerMetric(gaugeOf(source, app.log)))
 
-  // Read on each scrape instead of by the default collector of prom-client. Its observers of garbage collection and
-  // event loop slowed a small GET by a quarter.
+  // Read on each scrape. The default collector of prom-client observes garbage collection and event loop, which slowed
+  // a small GET by a quarter.
   for (const [name, help, figure] of processFigures === undefined ? [] : PROCESS) {
     const Metric = name.endsWith('_total') ? Counter : Gauge
     registry.registerMetric(new Metric({
@@ -138,7 +138,7 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
   })
 }, { name: 'metrics', dependencies: ['client-disconnects'] })
 
-/** Registers an area's gauge. While a reading is pending, the next scrape waits for the same one. */
+/** Registers an area's gauge. While a reading is pending, the next scrape waits for that reading. */
 function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogger): Gauge {
   const labelNames = label === undefined ? [] : [label]
   let underWay: ReturnType<typeof read> | undefined

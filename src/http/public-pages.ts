@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Adds a page that anyone may read, e.g. `/docs`. Called where the page is registered. */
+    /** Adds a page that anyone may read, e.g. `/docs`. Call it next to the route of the page. */
     addPublicPage (path: string): void
     /** The paths of the public pages, in the order of their registration. */
     publicPages: ReadonlySet<string>

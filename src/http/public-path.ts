@@ -11,7 +11,7 @@ const IN_HEADER = /^<?\/(?!\/)/
 
 /**
  * Prefixes local paths with the path of `PUBLIC_URL`. Routes and pages write paths from the root, and a proxy strips
- * the prefix from requests. All responses are rewritten here, so that no page can omit it.
+ * the prefix from requests. All responses are rewritten here, so that no page can lack the prefix.
  *
  * It is registered after the idempotency plugin, which stores responses without the prefix.
  */
@@ -21,7 +21,7 @@ export default fp<{ config: Config }>(async function prefixPublicPath (app, { co
   const { html: written } = html`${path}`
 
   app.addHook('onRoute', (route) => { route.onSend = [...[route.onSend ?? []].flat(), putPath] })
-  // Unknown paths have no route, but browsers get a page there, too.
+  // Unknown paths have no route, but browsers get a page there too.
   app.addHook('onSend', (request, reply, payload, done) => {
     if (request.is404) putPath(request, reply, payload, done)
     else done(null, payload)

@@ -9,7 +9,7 @@ import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/e
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** OCR and PDF generation are expensive. They have their own counter with a lower limit. */
+    /** Whether the route is expensive (OCR, PDF generation). Such routes have a separate counter with a lower limit. */
     heavy?: boolean
   }
   interface FastifyInstance {
@@ -29,9 +29,9 @@ declare module 'fastify' {
 /** Timeout for Redis, during a request and at the start. */
 const RESPONSE_MS = 500
 
-/** Readable, so that an operator sees which program the Redis keys belong to. */
+/** A readable prefix, so that an operator sees which program writes these Redis keys. */
 const PREFIX = 'locanda:requests:'
-/** Callers counted by one process, about 10 MB. Beyond it the least recently used are evicted. */
+/** Maximum callers counted by one process, about 10 MB. Above it, the least recently active callers are dropped. */
 const MOST_CALLERS = 50_000
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
@@ -43,8 +43,8 @@ interface RateLimitsOptions {
 }
 
 /**
- * The rate limit, per caller or, without valid credentials, per client IP. Requests for unknown paths count too. A
- * known path with the wrong method is a 405 that lists the allowed methods.
+ * The rate limit per caller, or per client IP without valid credentials. Requests for unknown paths are counted too. A
+ * wrong method on a known path is a 405 that lists the allowed methods.
  */
 export default fp<RateLimitsOptions>(async function rateLimits (app, { config, redisResponseMs = RESPONSE_MS }) {
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(app, config.REDIS_URL, redisResponseMs)
@@ -58,7 +58,7 @@ export default fp<RateLimitsOptions>(async function rateLimits (app, { config, r
     cache: MOST_CALLERS,
     redis,
     nameSpace: PREFIX,
-    // While Redis is unavailable, requests pass uncounted.
+    // While Redis is unavailable, requests are not counted.
     skipOnError: true
   })
 
@@ -68,7 +68,7 @@ export default fp<RateLimitsOptions>(async function rateLimits (app, { config, r
   })
   let router: ReturnType<typeof routerOf> | undefined
 
-  // Counts before the body is read, as on every route. Hooks of the not-found handler itself run after the body.
+  // Counts before the body is read, as on every route. Hooks of the not-found handler run only after the body.
   const limit = app.rateLimit()
   app.addHook('onRequest', function limitUnknown (request, reply, done) {
     if (!request.is404) return done()
@@ -95,7 +95,7 @@ function routerOf (routes: readonly { method: HTTPMethod, url: string }[]) {
   return router
 }
 
-/** The key of the caller's counter. All heavy routes share a second counter. */
+/** The key of the caller's counter. All heavy routes share one more counter. */
 function callerKey (request: FastifyRequest): string {
   const caller = request.principal?.id ?? `ip:${network(request.ip)}`
   return request.routeOptions.config.heavy ? `${caller} heavy` : caller
@@ -110,8 +110,8 @@ async function openRedis (app: FastifyInstance, url: string, responseMs: number)
   const redis = new Redis(url, {
     lazyConnect: true,
     connectTimeout: responseMs,
-    // A Redis that hangs delays one request by this time. Then its connection is closed, and later requests fail at
-    // once.
+    // A Redis that hangs delays one request by this time. Then its connection is closed, and later requests do not
+    // wait.
     socketTimeout: responseMs,
     maxRetriesPerRequest: 0,
     enableOfflineQueue: false
@@ -132,7 +132,7 @@ async function openRedis (app: FastifyInstance, url: string, responseMs: number)
     help: '1 while Redis counts the requests, 0 while they are not counted.',
     read: async () => redis.status === 'ready' ? 1 : 0
   }))
-  // Connects before the first request, so that it is counted. A failure is logged and ioredis keeps reconnecting.
+  // Connects before the first request, so that it is counted. After a failure, which is logged, ioredis keeps trying.
   await redis.connect().catch(() => {})
   return redis
 }

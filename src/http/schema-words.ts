@@ -14,7 +14,7 @@ import { readDay } from '#src/lib/time.ts'
 
 interface Words {
   words: string
-  /** The error may repeat the value, because it is a short code and no personal data. */
+  /** Whether the error may repeat the value, because it is a short code and no personal data. */
   isCode?: true
 }
 
@@ -76,23 +76,23 @@ const FORMATS: Readonly<Record<string, Words>> = {
 const SHOWN_MAX = 30
 const SECRET = /pass|token|secret|segreto|image|cursor|apikey/i
 
-/** The words for a value that does not match a `pattern`. Undefined if the table has none. */
+/** The error text for a value that does not match a `pattern`. Undefined if the table has no entry. */
 export function patternWords (pattern: string): Words | undefined {
   return PATTERNS.get(pattern)
 }
 
-/** The words for a value of another `format`. Undefined if the table has none. */
+/** The error text for a value that does not match a `format`. Undefined if the table has no entry. */
 export function formatWords (format: string): Words | undefined {
   return FORMATS[format]
 }
 
-/** Appends the received value if it is short and no secret. */
+/** Appends the received value, if it is short and not secret. */
 export function withReceived (words: string, campo: string, value: unknown): string {
   const isShown = typeof value === 'string' && value.length <= SHOWN_MAX && value.trim() !== '' && !SECRET.test(campo)
   return isShown && !/\p{C}/u.test(value) ? `${words} (ricevuto «${value}»)` : words
 }
 
-/** The received value of another type, or out of bounds, as an addition to an error. */
+/** The received value, if it has a wrong type or is out of bounds, as an addition to an error. */
 export function receivedOfType (campo: string, value: unknown): string {
   if (Array.isArray(value)) return ' (ricevuto un elenco)'
   if (typeof value === 'object') return ' (ricevuto un oggetto)'
@@ -101,7 +101,7 @@ export function receivedOfType (campo: string, value: unknown): string {
   return isText ? ` (ricevuto il testo «${value}»)` : ` (ricevuto ${String(value)})`
 }
 
-/** The words for a text that is a day in another notation; otherwise undefined. */
+/** The error text for a day in another notation. Undefined for any other text. */
 export function dayWords (text: unknown): Words | undefined {
   const day = typeof text === 'string' ? readDay(text) : undefined
   return day === undefined ? undefined : code(`deve essere un giorno: scrivere la data come ${day}`)

@@ -18,8 +18,9 @@ const EXPOSED = [
 ]
 
 /**
- * Helmet's headers for a service without pages, computed once, because they are the same for every response. Helmet's
- * plugin would compute them each time, a twentieth of a small GET. Headers that only concern pages are left out.
+ * Helmet's headers for a service without pages. They are the same for every response, so they are computed once.
+ * Helmet's plugin would compute them each time, which takes a twentieth of a small GET. Headers that concern only pages
+ * are left out.
  */
 function securityHeaders (https: boolean): OutgoingHttpHeaders {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -53,7 +54,7 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
     origin: config.CORS_ORIGINS.length > 0 ? [...config.CORS_ORIGINS] : false,
     methods: ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE'],
     credentials: true,
-    // The strict mode answers in plain text.
+    // The strict mode would respond to an invalid preflight in plain text.
     strictPreflight: false,
     maxAge: PREFLIGHT_KEPT_S,
     exposedHeaders: EXPOSED
@@ -64,8 +65,8 @@ export default fp<{ config: Config }>(async function security (app, { config }) 
 const HOST = { campo: 'Host', messaggio: 'deve esserci una volta sola' }
 
 /**
- * A request with two `Host` headers must be rejected (RFC 9112, 3.2): Node.js uses the first, a proxy may use the last.
- * So must an HTTP/1.1 request without one.
+ * A request with two `Host` headers must be rejected (RFC 9112, 3.2): Node.js uses the first, but a proxy may use the
+ * last. An HTTP/1.1 request without `Host` must be rejected too.
  */
 function hasOneHost ({ httpVersion, rawHeaders = [] }: Pick<IncomingMessage, 'httpVersion' | 'rawHeaders'>): boolean {
   const hosts = rawHeaders.filter((name, at) => at % 2 === 0 && name.length === 4 && name.toLowerCase() === 'host')
@@ -75,7 +76,7 @@ function hasOneHost ({ httpVersion, rawHeaders = [] }: Pick<IncomingMessage, 'ht
 /** Maximum length of `Access-Control-Request-Headers`. */
 const WISHES_MAX = 1000
 
-/** Drops overlong values. CORS echoes them in the response, and proxies have small buffers for response headers. */
+/** Drops too long values. CORS repeats them in the response, and proxies have small buffers for response headers. */
 function forgetLongWishes (headers: IncomingHttpHeaders): void {
   const name = 'access-control-request-headers'
   if ((headers[name]?.length ?? 0) > WISHES_MAX) delete headers[name]
@@ -91,9 +92,9 @@ declare module 'fastify' {
 }
 
 /**
- * Rejects requests while the mean event loop lag of a sample exceeds `limit` milliseconds. A sample lasts as long as
- * the limit. `@fastify/under-pressure` also reads the memory, for which Linux opens a file. Without free descriptors
- * that threw in its timer and ended the process.
+ * Rejects requests while the mean event loop lag of a sample exceeds `limit` milliseconds. A sample lasts `limit`
+ * milliseconds. `@fastify/under-pressure` is not used: it reads the memory usage, for which Linux opens a file. Without
+ * free descriptors this threw in a timer and ended the process.
  */
 function refuseWhenBehind (app: FastifyInstance, limit: number): void {
   const delay = monitorEventLoopDelay({ resolution: RESOLUTION_MS })
@@ -101,7 +102,7 @@ function refuseWhenBehind (app: FastifyInstance, limit: number): void {
   let behindMs = 0
   app.decorate('eventLoopDelay', () => behindMs / 1000)
   const sampling = setInterval(() => {
-    // NaN when the loop hardly ran during the sample. Then it lagged the whole time.
+    // NaN when the loop hardly ran during the sample, so it lagged the whole time.
     behindMs = Number.isNaN(delay.mean) ? Infinity : Math.max(0, delay.mean / 1e6 - RESOLUTION_MS)
     delay.reset()
   }, limit).unref()

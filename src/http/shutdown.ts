@@ -8,38 +8,38 @@ import type { Config } from '#src/config/config.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 
-/** Time a client still has to send a body, before any work starts, and to read each part of a response. */
+/** Maximum time for a client to send a body before any work starts, and to read each part of a response. */
 const CLIENT_WITHIN_MS = 3000
-/** Time a started response still has. The client can request a long one again. */
+/** Maximum time for a response that has started. The client can request a long response again. */
 const RESPOND_WITHIN_MS = 10_000
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Aborted when shutdown begins. Requests that wait for their turn then give up, so that they can be answered. */
+    /** Aborts when shutdown begins. Requests that wait for a slot then stop waiting, so that they get a response. */
     shutdownSignal: AbortSignal
-    /** True once the process is asked to stop. It may still serve for a while. */
+    /** True from the moment when the process is asked to stop, although it still serves requests for some time. */
     isShuttingDown (): boolean
     /**
-     * Called before `close`. For `DRAIN_SECONDS` the server works as usual. Then it accepts no new connections, and
-     * existing ones close with their next response or by the client, at most `DRAIN_SECONDS` later.
+     * Called before `close`. For `DRAIN_SECONDS` the server works as usual. Then it accepts no new connections.
+     * Existing ones close after their next response, when the client closes them, or `DRAIN_SECONDS` later.
      */
     beginShutdown (): Promise<void>
-    /** Ends draining at once, when the process gets a second signal. */
+    /** Ends this delay at once, after a second signal to the process. */
     endShutdown (): void
   }
 }
 
 /**
  * Graceful shutdown: requests in progress finish, later ones are rejected, and then every connection is closed. Node
- * alone would wait for connections on which a client has sent nothing or half a request.
+ * itself would wait for connections on which a client has sent no request, or half of one.
  */
 export default fp<{ config: Config }>(async function shutdown (app, { config }) {
-  // An array, because V8 links each hash table of a growing Set to its successor: an old Set keeps the responses of
-  // earlier tables alive until a full garbage collection.
+  // An array instead of a Set. V8 links each hash table of a growing Set to its successor, so responses in earlier
+  // tables stay in memory until a full garbage collection.
   const unfinished: ServerResponse[] = []
   const end = new AbortController()
 
-  // One shared function for all responses, because this runs on every request.
+  // One function for all responses, because a function per request would cost time.
   function forget (this: ServerResponse): void {
     const last = unfinished.pop()
     if (last !== undefined && last !== this) unfinished[unfinished.indexOf(this)] = last
@@ -79,11 +79,12 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
 }, { name: 'shutdown' })
 
 /**
- * Lets a proxy switch away without losing a request. A request sent while the server closes its connection is lost, and
- * the proxy may not retry a POST. The server therefore closes no idle connection: the proxy's idle timeout must be
- * shorter than `DRAIN_SECONDS`. Connections stay open until listening ends, because the kernel resets those not yet
- * accepted. A proxy without kept connections would always have some in that state.
- * @returns whether to close connections with their next response
+ * Lets a proxy switch to another server without losing a request. A request sent while the server closes its connection
+ * is lost, and the proxy may not retry a POST. So the server closes no idle connection, and the proxy's idle timeout
+ * must be shorter than `DRAIN_SECONDS`. Connections stay open until listening ends, because the kernel resets
+ * connections that are not accepted yet. Otherwise a proxy that opens a connection per request would often have such
+ * connections.
+ * @returns whether to close connections after their next response
  */
 function addShutdownDelay (app: FastifyInstance, { DRAIN_SECONDS }: Config): () => boolean {
   let asked = false
@@ -99,7 +100,7 @@ function addShutdownDelay (app: FastifyInstance, { DRAIN_SECONDS }: Config): () 
     await wait()
     if (hurry.signal.aborted) return
     const gone = once(app.server, 'close')
-    // Stops listening only. `close` of HTTP servers would also close idle connections.
+    // Stops listening only. The `close` of an HTTP server would also close idle connections.
     Server.prototype.close.call(app.server)
     leaving = true
     await Promise.race([gone, wait()])

@@ -14,14 +14,14 @@ export interface Place {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Registers a server that will be needed. If it is unreachable at the start, a warning is logged. */
+    /** Registers a server that this one will need. If it is unreachable at the start, a warning is logged. */
     addHealthCheck (place: Place): void
   }
 }
 
 /**
- * Checks, once the server listens, that the configured servers accept connections. A wrong setting then shows at the
- * start instead of at the first mail or sign-in. The check blocks nothing and sends no data.
+ * Checks, once the server listens, that the configured servers accept connections. So an operator notices a wrong
+ * setting at the start, not at the first mail or sign-in. The check does not delay the start, and sends no data.
  */
 export default fp(async function startupHealthCheck (app) {
   const places: Place[] = []

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 
-/** Concurrent long responses, in total and per caller. Callers without credentials have their own pool. */
+/** Maximum long responses at once, in total and per caller. Callers without credentials have a separate limit. */
 const CONCURRENCY = { total: 32, perCaller: 8 }
 export const STALLED_AFTER_MS = 30_000
 
@@ -14,7 +14,7 @@ export interface StreamOptions {
 }
 
 /**
- * Yields JSON in pieces. Each is produced when the client has read those before.
+ * Yields JSON in pieces. A piece is produced after the client has read the earlier ones.
  * @param acquireSlot announces a long response. Call it before the first piece. Later calls do nothing.
  */
 export type JsonPieces = (acquireSlot: () => void) => AsyncGenerator<string>
@@ -22,22 +22,22 @@ export type JsonPieces = (acquireSlot: () => void) => AsyncGenerator<string>
 declare module 'fastify' {
   interface FastifyReply {
     /**
-     * Streams JSON without the serializer. A failure before the first piece becomes an error response, such as
-     * ServizioOccupato when too many long responses run. A later failure destroys the connection. Clients that stop
+     * Streams JSON without the serializer. If it fails before the first piece, the client gets an error response, such
+     * as ServizioOccupato when too many long responses run. A later failure destroys the connection. Clients that stop
      * reading are disconnected.
      */
     sendPieces (pieces: JsonPieces): FastifyReply
     /**
-     * Streams a response that is not JSON. The caller sets its type. It always counts as long, and fails like
+     * Streams a response that is not JSON. The caller sets its type. The response always counts as long, and fails like
      * `sendPieces`.
-     * @param make called once the concurrency limit admits the response
+     * @param make called when the concurrency limit admits the response
      * @throws ServizioOccupato, and errors of `make`
      */
     sendBytes (make: () => Promise<Readable>): Promise<FastifyReply>
   }
 }
 
-/** Long responses, e.g. of a whole table. Their number and the memory of each are limited, however slow the client. */
+/** Long responses, such as a whole table. Their number and the memory of each are limited, even with slow clients. */
 export default fp<StreamOptions>(async function streams (app, { stalledReaderMs = STALLED_AFTER_MS }) {
   const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
 

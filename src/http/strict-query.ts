@@ -4,8 +4,8 @@ import { Closed } from '#schemas/common.ts'
 const NONE = Closed({})
 
 /**
- * Rejects unknown query parameters on `/api/` routes without a query schema. Otherwise a `testMode` sent in the query
- * of a Send would be ignored, and the guests would be sent for real.
+ * Rejects unknown query parameters on `/api/` routes without a query schema. Otherwise a `testMode` in the query of a
+ * Send would be ignored, and the guests would really be sent.
  */
 export default fp(async function strictQuery (app) {
   app.addHook('onRoute', ({ url, schema }) => {

@@ -5,20 +5,20 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 
 type Fields = Readonly<Record<string, unknown>>
 
-/** The fields of a request. When its schema has rejected it, they may have any type or be missing. */
+/** The fields of a request. If the schema has rejected it, fields may have any type or be missing. */
 export interface RequestFields { params: Fields, body: Fields, query: Fields, headers: Fields }
 
-/** Checks rules across fields, which a JSON schema cannot express. It skips fields that the schema rejects. */
+/** Checks rules that concern several fields, beyond a JSON schema. Skips fields that the schema rejects. */
 export type FindValidationErrors = (fields: RequestFields) => FieldError[]
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Runs before the handler, also when the schema rejects the request: one response lists every error. */
+    /** Runs before the handler, even when the schema rejects the request, so that one response lists every error. */
     findValidationErrors?: FindValidationErrors
   }
 }
 
-/** Rejects requests whose fields are each valid, but contradict each other. */
+/** Rejects requests whose fields are valid one by one, but contradict each other. */
 export default fp(async function validationErrors (app) {
   app.addHook('onRoute', (route) => {
     if (route.config?.findValidationErrors === undefined) return
@@ -26,7 +26,7 @@ export default fp(async function validationErrors (app) {
   })
 }, { name: 'validation-errors', dependencies: ['idempotency'] })
 
-/** Runs the route's own check on a request, whether or not its schema accepts it. */
+/** Runs the route's own check on a request, even if its schema rejects the request. */
 export function furtherValidationErrors ({ params, body, query, headers, routeOptions }: FastifyRequest): FieldError[] {
   const fields = { params: fieldsOf(params), body: fieldsOf(body), query: fieldsOf(query), headers }
   return routeOptions.config.findValidationErrors?.(fields) ?? []

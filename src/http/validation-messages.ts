@@ -8,7 +8,7 @@ import { DAY_OR_PART, dayWords, formatWords, patternWords, receivedOfType, withR
 
 interface Params { [name: string]: unknown, campo: string, value: unknown }
 
-/** A message without an adjective, so that it agrees with field names of either gender. */
+/** A message without an adjective, because Italian adjectives depend on the gender of the field's name. */
 const HAS_VALUE = 'deve avere un valore'
 
 /** The Italian message of each JSON Schema keyword. */
@@ -40,7 +40,7 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
 
 const DAYS = ['day', 'day-or-empty', 'birth-or-empty']
 
-/** Proposes the right value for a day in another notation, or for a word for a sex. */
+/** Proposes the right value for a day in another notation, or for a word that names a sex. */
 function proposalFor ({ keyword, params }: FastifySchemaValidationError, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
   if (DAYS.includes(String(params.format)) || params.pattern === DAY_OR_PART) return readDay(value)
@@ -65,17 +65,17 @@ const TYPES: Readonly<Record<string, string>> = {
 
 /** Maximum number of fields that an error lists. */
 const FIELDS_MAX = 50
-/** Maximum length of a field name, because the caller chooses the names of unknown fields. */
+/** Maximum length of a field name in an error, because a client chooses the names of unknown fields. */
 const NAME_MAX = 200
 
-/** Request property of each part. The body is last, so that its many errors do not hide those of other parts. */
+/** Request property of each part. The body is last, because its many errors could hide those of other parts. */
 const PARTS = { params: 'params', querystring: 'query', headers: 'headers', body: 'body' } as const
 
 type Part = keyof typeof PARTS
 
 /**
  * Validation errors of all parts of a request as `{campo, messaggio}`, one for each field, at most `FIELDS_MAX`. For a
- * field in a list, `campo` is like `dati[0].nome`. The body as a whole has an empty `campo`.
+ * field in a list, `campo` has the form `dati[0].nome`. For the whole body it is empty.
  * @param err Fastify's error, which covers only the first invalid part
  */
 export function fieldErrors (request: FastifyRequest, { validation, validationContext }: FastifyError): FieldError[] {
@@ -96,7 +96,7 @@ function validationErrorsOf (request: FastifyRequest, part: Part): FastifySchema
   return validate?.(request[PARTS[part]] ?? null) === false ? validate.errors : undefined
 }
 
-/** Keywords whose error is left out when the format rejects the value, too. */
+/** Keywords whose error is left out when the format also rejects the value. */
 const VAGUE = ['maxLength']
 
 function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Part, data: unknown): FieldError[] {
@@ -114,7 +114,7 @@ function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Pa
   return [...found.values()]
 }
 
-/** The value to which an error's path points. */
+/** The value at the path of an error. */
 function valueAt (data: unknown, path: string): unknown {
   return path.split('/').slice(1).map((part) => part.replaceAll('~1', '/').replaceAll('~0', '~'))
     .reduce<unknown>((value, key) => (value as Record<string, unknown> | null | undefined)?.[key], data)

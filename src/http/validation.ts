@@ -7,9 +7,9 @@ import { isDay } from '#src/lib/time.ts'
 import { compileEmptyFields } from './empty-fields.ts'
 import { isImageText } from '#src/services/images/image-text.ts'
 
-/* Options of the Fastify instance, not a plugin: request validation. */
+/* Request validation. Options of the Fastify instance, not a plugin. */
 
-// The package is CommonJS. Under Node's ESM its default export is nested one level deeper than its types say.
+// The package is CommonJS, so under Node's ESM its default export is one level deeper than in its types.
 const addFormats = formatsPlugin.default
 
 const isDayOrEmpty = (text: string) => text === '' || isDay(text)
@@ -19,19 +19,19 @@ export function createAjv (options: Options): Ajv {
   const ajv = new Ajv({ removeAdditional: false, allErrors: false, strict: true, strictTypes: false, ...options })
   for (const keyword of [NOT_EMPTY, UPPER]) ajv.addKeyword(keyword)
   addFormats(ajv, ['date-time', 'email', 'uri'])
-  // OpenAPI calls base64 `byte`. Only images use it.
+  // OpenAPI calls base64 `byte`. Only images have this format.
   return ajv.addFormat('byte', isImageText).addFormat('day', isDay)
     .addFormat('day-or-empty', isDayOrEmpty).addFormat('birth-or-empty', isDayOrEmpty)
 }
 
 /**
- * Bodies are validated literally: `"1"` is not 1 and null is not "". Path, query and headers are always text, so their
- * scalars are coerced, but a repeated parameter does not become a list. So are those in bodies of the identity and
- * storage protocols, because clients rely on it.
+ * Bodies are validated without coercion: `"1"` is not 1 and null is not "". Path, query and headers are always text, so
+ * their scalars are coerced, but a repeated parameter does not become a list. Scalars in bodies of the identity and
+ * storage protocols are coerced too, because clients rely on it.
  */
 export function buildValidator (shared: unknown): FastifySchemaCompiler<object> {
   const strict = compiler(shared, { coerceTypes: false, useDefaults: false })
-  // Without strictNumbers: coercion turns "1e400" into Infinity. Ajv would then skip the check of minimum and maximum.
+  // Coercion turns "1e400" into Infinity, for which Ajv with strictNumbers would skip minimum and maximum.
   const coercing = compiler(shared, { coerceTypes: true, useDefaults: true, strictNumbers: false })
   return (route) => (isLiteral(route) ? strict : coercing)(route.schema)
 }
@@ -48,8 +48,8 @@ function isLiteral ({ url = '', httpPart }: RoutePart): boolean {
 interface Validator { (data: unknown): boolean, errors?: ValidateFunction['errors'] }
 
 /**
- * Compiles schemas to validators that report every error, in a second pass. The first pass stops at the first error, so
- * that a too long list is rejected before its items are validated.
+ * Compiles schemas to validators with two passes. The first pass stops at the first error, so that a too long list is
+ * rejected before its items are validated. The second pass reports every error.
  */
 function compiler (shared: unknown, options: Options): (schema: object) => Validator {
   const ajv = (allErrors: boolean) => once(() => {
@@ -72,11 +72,11 @@ function compiler (shared: unknown, options: Options): (schema: object) => Valid
   }
 }
 
-/** Larger bodies report only the first error. Finding all errors took 370 ms for 1 MiB, and 4 ms for this size. */
+/** Maximum size for the second pass. Finding all errors took 370 ms for 1 MiB, and 4 ms for this size. */
 const LOOKED_THROUGH = 131_072
 const VALUE_WEIGHT = 8
 
-/** Whether a value is small enough to find all its errors, by its number of values and the length of its strings. */
+/** Whether a value is small enough for the second pass, by its number of values and the length of its strings. */
 function isSmall (data: unknown): boolean {
   let left = LOOKED_THROUGH
   for (const rest = [data]; rest.length > 0;) {
@@ -99,9 +99,8 @@ type SerializerFactory = NonNullable<NonNullable<SchemaController['compilersFact
 export const buildSerializer: SerializerFactory = SerializerSelector()
 
 /**
- * Compiles schemas on first use. Compiling all at the start takes 1.7 times the processor time of a start, and 1.4
- * times that of a test file with one application (Node 24.21). The serializers alone take 1.3 times. A contract test
- * compiles each one.
+ * Compiles schemas on first use. Compiling all of them multiplies the processor time of a start by 1.7, and of a test
+ * file with one application by 1.4 (Node 24.21). A contract test compiles each schema.
  */
 const lazily = {
   buildValidator (shared: unknown): FastifySchemaCompiler<object> {
@@ -139,7 +138,7 @@ function meansEmpty ({ url, httpPart }: RoutePart): boolean {
 
 const meanings = new Map<string, number>()
 
-/** Returns a number for a set of referenced schemas. Equal sets have the same number. */
+/** Returns a number that is the same for equal sets of referenced schemas. */
 function meaningOf (shared: unknown): number {
   const text = JSON.stringify(shared)
   const known = meanings.get(text) ?? meanings.size

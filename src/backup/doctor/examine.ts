@@ -6,7 +6,7 @@ import { fault, look, type Finding } from './finding.ts'
 import { backups, disk, masterKey, proxy, publicUrl, tls } from './host.ts'
 import { clock, database, files, mail, police, provider, redis } from './servers.ts'
 
-/** Checks everything that an installation needs. It changes nothing and sends nothing. */
+/** Checks everything that an installation needs. It changes no data and sends no message. */
 export function examine (environ: Environ): Promise<Finding[]> {
   return orFault('configurazione', async () => {
     const config = readEnvironment(environ)
@@ -38,7 +38,7 @@ async function inside (installation: Installation): Promise<Finding[]> {
   ]
 }
 
-/** Turns an OperationError into a fault, so that the other checks are still reported. */
+/** Turns an OperationError into a finding, so that the other checks are still reported. */
 async function orFault (subject: string, work: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await work()

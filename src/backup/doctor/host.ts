@@ -27,7 +27,7 @@ async function roomIn (folder: string): Promise<number> {
   return bavail * bsize
 }
 
-/** The nightly backups, and whether there is space for the next one, which is complete before an old one is removed. */
+/** The nightly backups, and whether the next one has enough space. It is complete before an old one is removed. */
 export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found {
   if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
   try {
@@ -82,7 +82,7 @@ export async function publicUrl ({ PUBLIC_URL: url }: Config): Found {
       ? warning(`${url} è in chiaro: mettere davanti un proxy con https`)
       : ok(`${url} risponde`)
   } catch (err) {
-    // The check of TLS reports it.
+    // The check `tls` reports this error.
     if (isTlsCode(errorCode(err))) return undefined
     const why = isHere ? 'ha un’altra PORT' : 'il proxy non lo raggiunge'
     return warning(`${url} non risponde (${errorCode(err)}): il server è fermo, o ${why}`)
@@ -105,7 +105,7 @@ export async function tls ({ PUBLIC_URL }: Config): Found {
       : ok(`certificato valido per ${countWithNoun(left, 'giorno', 'giorni')}`)
   } catch (err) {
     const code = errorCode(err)
-    // With other codes the server was not reached.
+    // Other codes mean that the server was not reached.
     return isTlsCode(code) ? fault(`${PUBLIC_URL}: ${failure(code, '')}`) : undefined
   } finally {
     socket.destroy()

@@ -134,7 +134,7 @@ export async function police ({ config, keys, db }: Installation): Found {
     const isAway = err instanceof Error && 'code' in err && err.code === 'SERVIZIO_NON_RAGGIUNGIBILE'
     const address = config.ALLOGGIATI_ENDPOINT === undefined ? 'la rete' : 'la rete e ALLOGGIATI_ENDPOINT'
     const what = isAway ? address : 'ALLOGGIATI_UTENTE, PASSWORD e WSKEY'
-    // The message comes from our own error catalogue, and contains no request data.
+    // The message comes from the error catalogue of this project, so it contains no request data.
     return fault(`${err instanceof Error ? err.message : 'errore'}: controllare ${what}`)
   }
 }

@@ -21,8 +21,8 @@ import type { BookingRepository } from '../repository.ts'
 import { bookingExists } from '../stays.ts'
 
 /**
- * Streams files as a ZIP archive, with one file open at a time. An error destroys the stream, so that an incomplete
- * archive is never taken for a complete one.
+ * Streams files as a ZIP archive, with one file open at a time. An error destroys the stream, so that no client accepts
+ * an incomplete archive as complete.
  */
 export function archive (files: readonly ExportFile[]): Readable {
   const zip = new ZipFile()
@@ -52,7 +52,7 @@ export function archive (files: readonly ExportFile[]): Readable {
   return out
 }
 
-/** The bookings area's own part of the report: the booking and its guests. */
+/** The part of the report about the booking itself and its guests. */
 const bookingReport: PersonalDataReport = {
   async describe (db, id) {
     const found = await read(db, id)
@@ -96,7 +96,7 @@ const privacyRoute = route(
 )
 
 const exportRoute = {
-  // A HEAD would be audited as an export.
+  // No HEAD, because the audit log would record it as an export.
   exposeHeadRoute: false,
   ...route(
     { access: 'auth' },
@@ -169,7 +169,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   })
 }
 
-/** Reads everything from one snapshot. */
+/** Reads all parts of the report from one snapshot. */
 function inOneMoment<Told> ({ db }: App, read: (tx: Executor) => Promise<Told>): Promise<Told> {
   return db.transaction(read, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }

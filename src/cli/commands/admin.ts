@@ -11,10 +11,10 @@ interface ResetOptions extends AdminOptions { rimuoviSecondoFattore?: boolean }
 
 const USERS = '/auth/v1/admin/users'
 const PER_PAGE = 1000
-/** Bytes of a generated password: 120 bits. */
+/** Random bytes of a generated password (120 bits). */
 const GENERATED_BYTES = 15
 
-/** Creates an administrator on the server whose environment this is. */
+/** Creates an administrator on the server of this environment. */
 export async function createAdmin (context: Context, options: AdminOptions): Promise<Exit> {
   await requireOwnAccounts(context)
   const password = await newPassword(context, options)
@@ -26,8 +26,8 @@ export async function createAdmin (context: Context, options: AdminOptions): Pro
 }
 
 /**
- * Sets a new password for a person, on the server whose environment this is. Their sessions and keys end. On request,
- * the same step removes their second factors and passkeys.
+ * Sets a new password for a person, on the server of this environment. Ends the person's sessions and keys. With an
+ * option, it also removes second factors and passkeys.
  */
 export async function resetPassword (context: Context, options: ResetOptions): Promise<Exit> {
   await requireOwnAccounts(context)
@@ -51,7 +51,7 @@ async function findUser (context: Context, given: string): Promise<AuthUser> {
   return found
 }
 
-/** From `--genera`, from the environment, twice from the terminal, or from the first line of standard input. */
+/** Generates it for `--genera`. Otherwise reads it from the environment, the terminal (twice) or standard input. */
 async function newPassword ({ terminal }: Context, { genera }: AdminOptions): Promise<string> {
   if (genera === true) return randomBytes(GENERATED_BYTES).toString('base64url')
   return await newSecret(terminal, 'LOCANDA_PASSWORD', 'Nuova password')
@@ -68,7 +68,7 @@ function report ({ out }: Context, { genera }: AdminOptions, text: string, resul
   return EXIT.ok
 }
 
-/** @throws CliError with an external provider, whose accounts this server does not manage */
+/** @throws CliError with an external identity provider, because this server does not manage its accounts */
 async function requireOwnAccounts ({ terminal: { env } }: Context): Promise<void> {
   const { config: { IDP_URL } } = await serverEnvironment(env)
   if (IDP_URL === undefined) return
@@ -82,7 +82,7 @@ const REFUSALS: Readonly<Record<string, string>> = {
     'La password deve avere da 8 a 128 caratteri, nessuno di controllo, e non essere facile da indovinare'
 }
 
-/** @throws CliError with an Italian text for mistakes of the person */
+/** @throws CliError with an Italian text for mistakes that the user can fix */
 function userOf (response: ApiResponse): AuthUser {
   const code = String(fieldsOf(response.body)?.error_code)
   const text = REFUSALS[code]

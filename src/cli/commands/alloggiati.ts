@@ -13,7 +13,7 @@ export interface Source { file?: string | undefined, prenotazione?: number, appa
 interface Check { connected: boolean, message: string, endpoint: string }
 interface CheckResponse { valid: boolean, errors: Segnalazione[], warnings: Segnalazione[] }
 
-/** The refusals that mean that the records are invalid. */
+/** The error codes that mean invalid records. */
 const RECORDS_AT_FAULT = ['VALIDAZIONE', 'SCHEDINE_RIFIUTATE']
 
 /** Checks that the server reaches the police service with its credentials. */
@@ -25,7 +25,7 @@ export async function checkConnection (context: Context): Promise<Exit> {
   return EXIT.ok
 }
 
-/** Validates records by the official rules, without sending anything to the police. */
+/** Validates records by the official rules, without a call to the police. */
 export async function validate (context: Context, source: Source): Promise<Exit> {
   const response = await callWithRecords(context, source, { ofFile: 'valida', ofBooking: 'schedine' })
   const checked = expectBody<CheckResponse>(response, 'valid', 'errors', 'warnings')
@@ -38,7 +38,7 @@ export async function validate (context: Context, source: Source): Promise<Exit>
   return valid ? EXIT.ok : EXIT.invalid
 }
 
-/** Has the police service validate records with a test call, which registers nothing. */
+/** Asks the police service to validate records with a test call, which registers no guest. */
 export async function testCall (context: Context, source: Source): Promise<Exit> {
   const response = await callWithRecords(context, source, { ofFile: 'invio', ofBooking: 'invio' }, { testMode: true })
   if (response.status === 422) return rejected(context, response)
@@ -47,7 +47,7 @@ export async function testCall (context: Context, source: Source): Promise<Exit>
   return EXIT.ok
 }
 
-/** @param more overrides the fields of a file, so that a file cannot turn a test into a Send */
+/** @param more overrides fields of the file, so that a file cannot change a test call into a Send */
 async function callWithRecords (
   context: Context,
   { file, prenotazione, appartamento }: Source,
@@ -84,7 +84,7 @@ function outcomes (rows: readonly EsitoSchedina[]): string {
     [ospite, esito, [messaggio_soap, dettaglio].filter((text) => text !== '').join(': ')]))
 }
 
-/** Guests are counted from 1 in texts, from 0 in the API. */
+/** Texts count guests from 1, the API from 0. */
 function perGuest (title: string, rows: readonly (readonly [guest: number, text: string, message: string])[]): string {
   const columns = [{ title: 'ospite', right: true }, { title }, { title: 'messaggio' }]
   return table(columns, rows.map(([guest, ...texts]) => [String(guest + 1), ...texts]))

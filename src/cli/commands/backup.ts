@@ -10,7 +10,7 @@ const PASSPHRASE = 'Passphrase del salvataggio'
 /** Minimum length of the passphrase, as in the server's setting. */
 const LEAST = 12
 
-/** Backs up the installation whose environment this is, or verifies a backup of any installation. */
+/** Backs up the installation of this environment, or verifies a backup of any installation. */
 export async function backup (context: Context, file: string, { verify = false }: { verify?: boolean }): Promise<Exit> {
   const { terminal, out } = context
   const operations = await import('#src/backup/index.ts')
@@ -32,7 +32,7 @@ export async function backup (context: Context, file: string, { verify = false }
   return EXIT.ok
 }
 
-/** Restores a backup into the empty installation whose environment this is. */
+/** Restores a backup into the empty installation of this environment. */
 export async function restore (context: Context, file: string): Promise<Exit> {
   const { terminal, out } = context
   const { env, onInterrupt = () => () => {} } = terminal
@@ -46,7 +46,7 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   return EXIT.ok
 }
 
-/** Lists what the restore has ended and erased, and from when the operator must repeat the rest. */
+/** Lists the access that the restore revoked, the erasures that it repeated, and from when others must be repeated. */
 function tellOfRevocations ({ out }: Context, { sessions, keys, path, until, repeated }: Aftermath): void {
   out.note(`Tutte le sessioni sono terminate (${sessions}) e tutte le chiavi API revocate (${keys.length})`)
   for (const { id, name, user, email } of keys) out.note(`Chiave API revocata: ${id} «${name}» di ${email ?? user}`)

@@ -16,7 +16,7 @@ const COLUMNS: readonly Column[] = [
   { title: 'prossimo avvio' }
 ]
 
-/** Runs a job now and waits for its end. Without a name, lists the jobs. */
+/** Runs a job and waits for its end. Without a name, lists the jobs. */
 export async function job (context: Context, name: string | undefined): Promise<Exit> {
   if (name === undefined) return await listJobs(context)
   const response = await call(context, `${PATH}/${encodeURIComponent(name)}/avvia`, { method: 'POST' })

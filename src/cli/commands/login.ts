@@ -8,7 +8,7 @@ import { dayOf } from '../output.ts'
 
 interface LoginOptions { email?: string, chiave?: boolean }
 
-/** Signs in, or reads a key from the user, and stores the key. Revokes the key that it replaces. */
+/** Signs in, or reads a key from the user. Stores the key, and revokes the key that it replaces. */
 export async function login (context: Context, { email, chiave = false }: LoginOptions): Promise<Exit> {
   const { terminal, out } = context
   const [url, earlier] = await Promise.all([context.base(), context.stored()])
@@ -19,7 +19,7 @@ export async function login (context: Context, { email, chiave = false }: LoginO
   try {
     await writeKey(terminal, stored)
   } catch (err) {
-    // A key that is not stored is useless.
+    // A key that cannot be stored is useless, so it is revoked.
     await revoke(context, stored).catch(() => {})
     throw err
   }
@@ -49,7 +49,7 @@ export async function logout (context: Context): Promise<Exit> {
 
 interface KeyOptions { email?: string, giorni?: number, scope?: readonly string[] }
 
-/** Creates another key, for another program. It is shown once and not stored. */
+/** Creates a key for another program. The command shows it once and does not store it. */
 export async function key (context: Context, { email, giorni: days, scope: scopes }: KeyOptions): Promise<Exit> {
   const made = await mintKey(context, await context.base(), email, { days, scopes })
   context.out.note(`Chiave ${made.id}, valida fino al ${dayOf(made.expires_at)}: non verrà mostrata di nuovo.`)
@@ -57,7 +57,7 @@ export async function key (context: Context, { email, giorni: days, scope: scope
   return EXIT.ok
 }
 
-/** Revokes a key on its server. A key that the server no longer knows counts as revoked. */
+/** Revokes a key on its server. A key that the server does not know any more counts as revoked. */
 async function revoke (context: Context, { url, id, key }: StoredKey): Promise<void> {
   const path = `/api/v1/keys/${encodeURIComponent(id)}`
   const response = await context.send(url, path, { method: 'DELETE', headers: { 'x-api-key': key } })

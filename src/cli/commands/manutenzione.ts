@@ -14,13 +14,13 @@ export async function showMaintenance (context: Context): Promise<Exit> {
   return show(context, await call(context, PATH))
 }
 
-/** Begins maintenance, or changes the message and exceptions of the current one. */
+/** Begins maintenance. If it is on already, changes its message and exceptions. */
 export async function beginMaintenance (context: Context, { messaggio, consenti }: BeginOptions): Promise<Exit> {
   const body: MaintenanceChange = { enabled: true, message: messaggio, allow: consenti }
   return show(context, await call(context, PATH, { method: 'POST', body }))
 }
 
-/** Ends maintenance, with the stored key or, on the server's machine, with the key of its environment. */
+/** Ends maintenance with the stored key or, on the server's machine, with the key of its environment. */
 export async function endMaintenance (context: Context, { server }: { server?: boolean }): Promise<Exit> {
   const body: MaintenanceChange = { enabled: false }
   return show(context, await (server ? callLocalServer : call)(context, PATH, { method: 'POST', body }))

@@ -7,7 +7,7 @@ import { card, moment, table, type Column } from '../output.ts'
 
 interface ListOptions { q?: string, da?: string, a?: string, limit?: number, sort?: string }
 
-/** One page unless more are requested: without a limit the server would send all bookings. */
+/** Default number of bookings. Without a limit the server would send all bookings. */
 const DEFAULT_LIMIT = 100
 const PATH = '/api/v1/prenotazioni'
 

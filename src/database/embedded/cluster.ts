@@ -14,8 +14,9 @@ const POLL_MS = 100
 const REATTACH_MS = 1000
 
 /**
- * The PostgreSQL of one `DATA_DIR`. The process that holds the lock file owns it: it starts the cluster, or takes it
- * over when its owner was killed, restarts it after a crash, and stops it. A server waits for a tool that owns it.
+ * The PostgreSQL of one `DATA_DIR`. The process with the lock file owns the cluster. It starts the cluster, restarts it
+ * after a crash, and stops it. When an owner was killed, the next owner takes the running cluster over. A server waits
+ * while a tool owns it.
  * @returns the URL for the driver, and a function that stops the cluster if this process owns it
  * @throws EmbeddedError, one line for the operator, when it cannot run
  */
@@ -33,7 +34,7 @@ export async function startEmbedded (options: EmbeddedOptions): Promise<{ url: s
   try {
     const site = await describeSite(home, options)
     for (let n = 0; !(lock = lockFile(join(home, 'postgres.lock'))); n++) {
-      // The owner may not have created the role yet.
+      // The owner may not have created the database role yet.
       const shared = isServer ? undefined : await reach(site, USER, DATABASE).catch(() => undefined)
       if (shared) {
         await shared.sql.end()
@@ -56,7 +57,7 @@ async function own (site: Site) {
     const held = await attachOrStart(site)
     await prepareDatabase(held.sql, site.password)
     const { promise: ending, resolve: end } = Promise.withResolvers<true>()
-    // A restart keeps the port, because clients know it.
+    // A restart uses the same port, because clients know it.
     const watching = watch({ ...site, port: held.port }, held, ending)
     return {
       url: urlOf(site, held.port, USER, DATABASE),
@@ -72,13 +73,13 @@ async function own (site: Site) {
   }
 }
 
-/** The text of an EmbeddedError is for the terminal of an operator, in Italian. Logs are in English. */
+/** An EmbeddedError has an Italian text for the operator's terminal. Log messages are English. */
 function retryMessage ({ folder }: Site, err: unknown): string {
   const reason = err instanceof EmbeddedError ? `see ${folder}/postgres.log` : String(err)
   return `embedded PostgreSQL: not started again, retrying: ${reason}`
 }
 
-/** Attaches again, or restarts the cluster, when its connection closes. */
+/** When the connection to the cluster closes, connects again, or restarts the cluster. */
 async function watch (site: Site, held: Held, ending: Promise<true>): Promise<void> {
   while (!await Promise.race([ending, held.closed])) {
     site.log('embedded PostgreSQL: connection lost, reconnecting')
@@ -90,13 +91,13 @@ async function watch (site: Site, held: Held, ending: Promise<true>): Promise<vo
 
 /**
  * Creates the application's role and database when they are missing. The role owns its database and may create
- * databases and roles (the SQL console has its own). It is no superuser, so SQL injection cannot reach files or
- * programs of the host. Since PostgreSQL 16 it can change only the roles that it has created.
+ * databases and roles (the SQL console has its own). The role is no superuser, so SQL injection cannot reach files or
+ * programs of the host. Since PostgreSQL 16 the role can change only roles that it has created.
  */
 async function prepareDatabase (sql: postgres.Sql, password: string | undefined): Promise<void> {
   // Utility statements take no parameters. The generated password is base64url, without quotes.
   const secret = password === undefined ? '' : `password '${password}'`
-  // `ignoring` duplicate_object and duplicate_database.
+  // `ignoring` skips these errors: duplicate_object and duplicate_database.
   await sql.unsafe(`create role ${USER} login createdb createrole ${secret}`).catch(ignoring('42710'))
   await sql.unsafe(`create database ${DATABASE} owner ${USER}`).catch(ignoring('42P04'))
 }

@@ -1,6 +1,6 @@
 export type Log = (message: string) => void
 
-/** A start that cannot succeed: one line, in Italian, for the operator. */
+/** The database cannot start. The message is one Italian line for the operator. */
 export class EmbeddedError extends Error {
   constructor (message: string, options?: ErrorOptions) {
     super(`PostgreSQL incorporato: ${message}`, options)

@@ -11,10 +11,10 @@ import { give, HERE, run } from './account.ts'
 import { EmbeddedError } from './embedded-error.ts'
 import type { Site } from './site.ts'
 
-/** A connection that stays open. It closes when the cluster crashes. */
+/** A connection that stays open, so that it closes when the cluster crashes. */
 export interface Held { sql: postgres.Sql, port: number, closed: Promise<void> }
 
-/** Passed at every start, so that a new version of the program can change them. */
+/** Settings passed at every start, so that a new version of the program can change them. */
 const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   max_wal_size: '256MB',
   min_wal_size: '32MB',
@@ -23,29 +23,29 @@ const SERVER_SETTINGS: Readonly<Record<string, string>> = {
   jit: 'off',
   // Limit per process, so that a huge sort does not fill the disk of the ledger.
   temp_file_limit: '2GB',
-  // Keeps personal data out of the log, which are in statements, in violated values and in messages that these raise.
+  // Keeps personal data out of the log. Statements, violating values and messages about them may contain such data.
   log_min_error_statement: 'panic',
   log_error_verbosity: 'terse',
   log_min_messages: 'fatal'
 }
 
-/** The builtin provider sorts the same on every system and with every C library. */
+/** The builtin provider gives the same sort order on every system and with every C library. */
 const LOCALE = ['--encoding=UTF8', '--locale=C', '--locale-provider=builtin', '--builtin-locale=C.UTF-8']
-/** The socket lies in a folder that only its owner can enter; over TCP there is a password. */
+/** The socket is in a folder that only its owner can enter. TCP needs a password. */
 const ACCESS = ['--username=postgres', '--auth-local=trust', '--auth-host=scram-sha-256']
 
 const POLL_MS = 50
 /** Crash recovery replays at most `max_wal_size`, which is slow on a slow disk. */
 const START_LIMIT_MS = 300_000
 const STOP_LIMIT_SECONDS = '30'
-/** Error codes of a server that is starting, stopping or stopped. */
+/** Error codes of a server that is starting, stopping or stopped. A retry may succeed. */
 const PASSING_CODES = /^(?:57P0[123]|ENOENT|ECONNREFUSED|ECONNRESET|EPIPE|CONNECTION_CLOSED|CONNECT_TIMEOUT)$/
-/** Log messages while child processes of a killed postmaster are still exiting, or while the port is not free. */
+/** Log messages of a start that a retry may fix: processes of a killed postmaster still exit, or the port is in use. */
 const PASSING_WORDS = /is still in use|lock file ".*" already exists|could not create any TCP\/IP sockets/
 
 /**
- * Creates the cluster when the folder is empty or missing. Otherwise it fixes owner and mode, which may be wrong after
- * a restore as root and which PostgreSQL would refuse.
+ * Creates the cluster when the folder is empty or missing. Otherwise it corrects owner and mode. After a restore as
+ * root these may be wrong, and PostgreSQL would refuse them.
  * @throws EmbeddedError for a cluster of another major version, and for a folder with other content
  */
 export async function prepareFolder (site: Site): Promise<void> {
@@ -64,12 +64,15 @@ export async function prepareFolder (site: Site): Promise<void> {
   }
 }
 
-/** Renames the new cluster to its final name when it is complete. A killed initdb leaves only a folder to remove. */
+/**
+ * Renames the new cluster to its final name when it is complete. After a killed initdb, the next start removes the
+ * partial folder.
+ */
 async function initialise ({ folder, account, bin, passwordFile }: Site): Promise<void> {
   const [parent, prefix] = [dirname(folder), `${basename(folder)}.partial-`]
   const left = (await readdir(parent)).filter((name) => name.startsWith(prefix))
   for (const name of left) await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 })
-  // A new name, because the initdb of a killed server may still be writing to the old folder.
+  // Use a new name, because the initdb of a killed server may still be writing to the old folder.
   const partial = await mkdtemp(join(parent, prefix))
   await give(partial, account)
   // Removes an empty folder, but fails for a symbolic link to a disk that is not mounted.
@@ -77,14 +80,14 @@ async function initialise ({ folder, account, bin, passwordFile }: Site): Promis
   const options = [...LOCALE, ...ACCESS, ...passwordFile === undefined ? [] : [`--pwfile=${passwordFile}`]]
   await run(join(bin, 'initdb'), ['-D', HERE, ...options], account, partial)
   await rename(partial, folder)
-  // Otherwise a power failure could undo the rename, and the next start would delete committed rows.
+  // Without fsync a power failure could undo the rename, and the next start would delete committed rows.
   await syncFolder(parent)
 }
 
 const pgCtl = ({ bin, account, folder }: Site, ...args: readonly string[]) =>
   run(join(bin, 'pg_ctl'), [...args, '-D', HERE], account, folder)
 
-/** Connects as superuser to the running cluster, or starts it. @throws EmbeddedError when it cannot run */
+/** Connects as superuser to the running cluster, or starts it. @throws EmbeddedError when it cannot start */
 export async function attachOrStart (site: Site): Promise<Held> {
   for (const limit = Date.now() + START_LIMIT_MS; Date.now() < limit; await sleep(POLL_MS)) {
     const held = await reach(site, 'postgres', 'postgres')
@@ -94,12 +97,12 @@ export async function attachOrStart (site: Site): Promise<Held> {
   throw new EmbeddedError(`non risponde: vedere ${site.folder}/postgres.log`)
 }
 
-/** Connects to the running cluster; undefined: it is starting, stopping or stopped. */
+/** Connects to the running cluster. Undefined while the cluster is starting, stopping or stopped. */
 export async function reach (site: Site, user: string, database: string): Promise<Held | undefined> {
   const port = await runningPort(site)
   if (port === undefined) return undefined
   const { promise: closed, resolve: onclose } = Promise.withResolvers<void>()
-  // The driver would otherwise replace the connection after an hour.
+  // By default the driver would replace the connection after an hour.
   const options = { max: 1, max_lifetime: null, fetch_types: false, onclose: () => onclose() }
   const sql = postgres(urlOf(site, port, user, database), options)
   try {
@@ -112,15 +115,15 @@ export async function reach (site: Site, user: string, database: string): Promis
   }
 }
 
-/** The URL for the driver, which treats a host with a comma as a socket path that includes the port. */
+/** The URL for the driver. A host with a comma means a socket path, which includes the port. */
 export function urlOf ({ host, password }: Site, port: number, user: string, database: string): string {
   const login = password === undefined ? user : `${user}:${password}`
   return `postgres://${login}@${encodeURIComponent(host)}:${port}/${database}`
 }
 
 /**
- * Stops the cluster: it rolls back open transactions and writes a checkpoint. After a time limit it continues alone,
- * and the next start waits for it.
+ * Stops the cluster: it rolls back open transactions and writes a checkpoint. After a time limit this process no longer
+ * waits. The next start then waits for the end of the stop.
  */
 export async function stopPostmaster (site: Site): Promise<void> {
   if (await runningPort(site) === undefined) return
@@ -128,27 +131,27 @@ export async function stopPostmaster (site: Site): Promise<void> {
     .then(() => site.log('embedded PostgreSQL: stopped'), (err: Error) => site.log(err.message))
 }
 
-/** Reads the lines of `postmaster.pid` (PostgreSQL source, miscadmin.h: LOCK_FILE_LINE_…). */
+/** Reads the lines of `postmaster.pid` (format: miscadmin.h of PostgreSQL, LOCK_FILE_LINE_…). */
 async function readNote ({ folder }: Site): Promise<{ pid: number, port: number }> {
   const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(ignoring('ENOENT'))
   const [pid = '0', , , port] = text?.split('\n') ?? []
   return { pid: Number.parseInt(pid, 10), port: Number(port) }
 }
 
-/** The port of a running postmaster. Only on Linux it detects that another program has got the pid of an ended one. */
+/** The port of a running postmaster. Only Linux shows whether another program has the pid of an ended postmaster. */
 async function runningPort (site: Site): Promise<number | undefined> {
   const { pid, port } = await readNote(site)
   if (!(pid > 0)) return undefined
   if (platform() !== 'linux') return await pgCtl(site, 'status').then(() => port, () => undefined)
-  // In a container root may be unable to read the processes of other users. The account can read its own.
+  // In a container root may be unable to read processes of other users. The account can read its own processes.
   const link = `/proc/${pid}/cwd`
   const cwd = await readlink(link).catch(() => run('readlink', [link], site.account)).catch(() => '')
   return cwd.trimEnd() === site.folder ? port : undefined
 }
 
 /**
- * Starts a postmaster. `pg_ctl` starts it in its own session, so Ctrl-C and the exit of this process do not stop it.
- * Also returns after a failure that a retry may fix. @throws EmbeddedError when it cannot run
+ * Starts a postmaster. `pg_ctl` gives it a separate session, so Ctrl-C and the exit of this process do not stop it.
+ * Also returns after a failure that a retry may fix. @throws EmbeddedError for any other failure
  */
 async function start (site: Site): Promise<void> {
   const { folder, version, log } = site
@@ -179,11 +182,11 @@ async function listenSettings (site: Site): Promise<Record<string, string>> {
   const { folder, account, host, port = randomInt(20_000, 32_000) } = site
   if (!host.startsWith('/')) return { listen_addresses: host, unix_socket_directories: '', port: String(port) }
   const sockets = `${host}:${port}`
-  // Recreated, because PostgreSQL would also refuse to start with a stale lock file beside the socket.
+  // Recreate the folder, because PostgreSQL would also refuse a stale lock file next to the socket.
   await rm(sockets, { recursive: true, force: true })
   await mkdir(sockets, { mode: 0o700 })
   await give(sockets, account)
-  // A relative path, because the account may be unable to reach the data folder by its absolute path.
+  // A relative path, because the account may be unable to use the absolute path of the data folder.
   const path = sockets.startsWith(`${folder}/`) ? relative(folder, sockets) : sockets
   return { listen_addresses: '', unix_socket_directories: `"${path}"`, port: String(port) }
 }

@@ -13,12 +13,12 @@ const SOCKET_PORT = 5432
 const PATH_LIMIT = 103
 
 export interface EmbeddedOptions {
-  /** The cluster is in its subfolder `postgres`. */
+  /** The folder whose subfolder `postgres` contains the cluster. */
   dataDir: string
   log: Log
-  /** A second server is refused. A tool shares the cluster of a running server. */
+  /** Whether a server starts the cluster. A second server is refused, but a tool shares the cluster of a server. */
   isServer?: boolean
-  /** Aborts the wait of a server for a tool. */
+  /** Aborts a server's wait for a tool. */
   signal?: AbortSignal
   /** For tests: loopback TCP with a password, as on Windows. */
   tcp?: boolean
@@ -42,9 +42,9 @@ export async function describeSite (home: string, { log, settings, tcp = platfor
     ...await findBinaries(account, home, log),
     passwordFile,
     password: passwordFile && await readPassword(passwordFile),
-    /** The loopback address, or the path of the socket's folder up to the colon: its name ends with `,:5432`. */
+    /** The loopback address, or the path of the socket folder (its name ends with `,:5432`) up to the colon. */
     host: tcp ? '127.0.0.1' : socketHost(folder),
-    /** Undefined: a free one. */
+    /** Undefined means a free port. */
     port: tcp ? undefined : SOCKET_PORT,
     settings,
     log

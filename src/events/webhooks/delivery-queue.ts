@@ -10,7 +10,7 @@ import { ConsegnaNonTrovata, WebhookSospeso } from '../errors.ts'
 import { eventColumns, presentEvent } from '../event-list.ts'
 import { GONE, type Outcome } from './send-event.ts'
 
-/** A claimed delivery. `tentativi`, which includes this attempt, distinguishes the claim from later ones. */
+/** A claimed delivery. `tentativi` counts this attempt too, so it distinguishes this claim from later ones. */
 export interface Claimed {
   id: number
   webhook_id: number
@@ -20,31 +20,31 @@ export interface Claimed {
   event: Event
 }
 
-/** Resets the failure count of a webhook, after a successful delivery or when it is resumed. */
+/** Resets the failure count of a webhook after a successful delivery, or when it is resumed. */
 export const NO_FAILURES = { errori_di_fila: 0, errori_dal: null, ultimo_errore: null }
 
 /** A suspended webhook, and the outcome of the last attempt. */
 export interface Suspended { id: number, url: string, descrizione: string | null, outcome: Outcome }
 
-/** The state that follows an attempt. */
+/** The state of a delivery after an attempt. */
 export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
 
-/** Seconds. */
+/** Maximum delay in seconds. */
 const LONGEST_DELAY = 4 * 3600
-/** After this many consecutive failures of any deliveries, the whole webhook backs off. */
+/** After this many failures in a row, of any deliveries, the webhook makes no attempt for some time. */
 const FAILURES_IN_A_ROW = 3
-/** A success ends the backoff after failures, but not a `Retry-After` of the receiver. */
+/** A success ends the back-off after failures, but not a wait that the receiver requested with `Retry-After`. */
 const GOES_ON = sql`least(${webhooks.fermo_fino_al}, greatest(now(), ${webhooks.chiesto_fino_al}))`
 const PATIENCE = sql`interval '3 days'`
-/** A webhook is suspended after `PATIENCE` and at least this many failed attempts. */
+/** A webhook is suspended after the time `PATIENCE` and at least this many failed attempts. */
 const FAILURES_MIN = 10
-/** Longer than any backoff with its attempt. In a longer gap between attempts this server was off. */
+/** Longer than any back-off plus its attempt. After a longer gap between attempts, the server was off. */
 const LONGEST_SILENCE = sql`interval '5 hours'`
 
 /**
- * Claims the delivery that has been due longest. It skips webhooks that back off, and deliveries behind an earlier one
- * of the same object. No other process claims it before the lease expires.
- * @param busy webhooks to skip
+ * Claims the delivery that has been due longest. It skips webhooks in back-off, and deliveries that must wait for an
+ * earlier one of the same object. No other process can claim it before the lease expires.
+ * @param busy ids of webhooks to skip
  */
 export async function claim (db: Database, busy: readonly number[] = []): Promise<Claimed | undefined> {
   const [taken] = await db.execute<Omit<Claimed, 'event' | 'url'> & { evento: number }>(sql`
@@ -80,8 +80,8 @@ export async function claim (db: Database, busy: readonly number[] = []): Promis
 
 /**
  * Records the outcome of an attempt, and schedules the next one or suspends the webhook.
- * @param firstDelayMs until the second attempt; each further delay is twice as long
- * @param onSuspension is called in the same transaction, with the suspended webhook
+ * @param firstDelayMs delay until the second attempt. Each further delay is twice as long
+ * @param onSuspension called in the same transaction with the suspended webhook
  */
 export async function settle (
   db: Database,
@@ -95,14 +95,14 @@ export async function settle (
   const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, longest: LONGEST_DELAY })
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
-    // Serialises the outcomes of one webhook, because its failures are counted.
+    // Locks the webhook, so that its failures are counted one after the other.
     const [webhook] = await tx.select({ descrizione: webhooks.descrizione }).from(webhooks)
       .where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
     if (!webhook) return 'gone'
     const stillMine = and(eq(t.id, claimed.id), eq(t.tentativi, claimed.tentativi), eq(t.stato, 'in_coda'))
     const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${PATIENCE}` }).from(t)
       .where(stillMine).for('update')
-    // The lease has expired and another process claimed the delivery, or the webhook is suspended.
+    // Another process claimed the delivery after the lease expired, or the webhook is suspended.
     if (!mine) return 'gone'
     await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
     if (isGood) {
@@ -120,7 +120,7 @@ export async function settle (
       fermo_fino_al: sql`greatest(${webhooks.fermo_fino_al}, ${inSeconds(Math.max(rest, asked))})`,
       ...asked > 0 && { chiesto_fino_al: sql`greatest(${webhooks.chiesto_fino_al}, ${inSeconds(asked)})` }
     }).where(eq(webhooks.id, claimed.webhook_id))
-    // This delivery fails while others succeed. It must not block the later ones of its object unnoticed.
+    // This delivery fails while others succeed. Report it, because it blocks the later ones of its object.
     const isStuck = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN && inARow <= claimed.falliti
     if (!isDead && !isStuck && stato_http !== GONE) return 'in_coda'
     const { webhook_id: id, url } = claimed
@@ -132,7 +132,7 @@ export async function settle (
 
 /**
  * Counts a failure per webhook, not per delivery: in a long queue each delivery is attempted too rarely.
- * @returns the failures since the last success, and whether the webhook is to be suspended
+ * @returns the failures since the last success, and whether to suspend the webhook
  */
 async function noteFailure (tx: Transaction, id: number): Promise<{ inARow: number, isDead: boolean }> {
   const absence = sql`greatest(now() - ${webhooks.ultimo_errore} - ${LONGEST_SILENCE}, interval '0')`
@@ -154,7 +154,7 @@ export async function release (db: Database, { id, tentativi }: Claimed): Promis
     .where(and(eq(t.id, id), eq(t.tentativi, tentativi), eq(t.stato, 'in_coda')))
 }
 
-/** Suspends a webhook until an administrator resumes it. Other webhooks receive an event about it. */
+/** Suspends a webhook until an administrator resumes it. Other webhooks receive an event about the suspension. */
 async function suspend (tx: Transaction, id: number): Promise<void> {
   await tx.update(webhooks).set({ stato: 'sospeso', sospeso_il: sql`now()` }).where(eq(webhooks.id, id))
   await tx.update(t).set({ stato: 'abbandonata', presa: false })
@@ -201,9 +201,9 @@ export function countDeliveries (db: Executor, webhook: number, stato?: Delivery
 }
 
 /**
- * Repeats a delivery in any state, ahead of the queue. A delivered or abandoned one ignores the order of its object.
- * A queued one still follows the earlier deliveries of its object.
- * @param isTest the delivery ignores that order too, and stays unchanged if it was attempted meanwhile
+ * Repeats a delivery in any state, before all others in the queue. A delivered or abandoned one does not wait for other
+ * deliveries of its object. A queued one still waits for earlier deliveries of its object.
+ * @param isTest whether a queued one does not wait either. It stays unchanged if it was attempted meanwhile
  * @throws ConsegnaNonTrovata, WebhookSospeso
  */
 export async function repeatDelivery (
@@ -229,7 +229,7 @@ async function findDelivery (db: Executor, webhook: number, id: number): Promise
   return found
 }
 
-/** A manual delivery ends the backoff of its webhook, including a `Retry-After`. */
+/** A delivery started by hand ends the back-off of its webhook, even after a `Retry-After`. */
 const NO_REST = { fermo_fino_al: sql`now()`, chiesto_fino_al: null }
 
 /** A due time before all other queued deliveries of the webhook. */
@@ -253,7 +253,7 @@ export async function countByState (db: Executor): Promise<Record<Delivery['stat
   return counts
 }
 
-/** Age of the oldest queued delivery in seconds; 0 when the queue is empty. */
+/** Age of the oldest queued delivery in seconds. 0 when the queue is empty. */
 export async function queueAge (db: Executor): Promise<number> {
   const [row] = await db.select({
     seconds: sql<number>`coalesce(extract(epoch from now() - min(${t.creata_il})), 0)::float8`

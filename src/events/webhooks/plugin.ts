@@ -16,9 +16,9 @@ import { deliveryRoutes, webhookRoutes } from './routes.ts'
 import { GONE, receivers as receiversOf, type Send, sender } from './send-event.ts'
 
 export interface WebhookTimes {
-  /** Milliseconds until the second attempt. */
+  /** Delay until the second attempt, in milliseconds. */
   firstDelayMs: number
-  /** Milliseconds for one attempt. */
+  /** Timeout of one attempt, in milliseconds. */
   attemptMs: number
 }
 
@@ -55,7 +55,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
   const worker = deliveryWorker(app, { config, keys, send: sender(receivers, attemptMs), firstDelayMs })
   let timer: NodeJS.Timeout | undefined
 
-  /** Starts the worker once there is an active webhook. It then follows the feed and polls. */
+  /** Starts the worker when an active webhook exists. The worker then follows the feed and polls. */
   async function refresh (): Promise<void> {
     if (!await hasActive(db)) return
     if (timer === undefined) {
@@ -103,23 +103,23 @@ export default webhooks
 
 /** Concurrent attempts per webhook in this process, so that a slow receiver does not delay others. */
 const AT_ONCE = 2
-/** On shutdown, the time limit for attempts in progress and for releasing those that are aborted. */
+/** Time limit on shutdown: attempts in progress are aborted after it, and their claims released. */
 const CLOSE_WITHIN_MS = 2000
 
 interface WorkerOptions {
   config: Config
   keys: Keys
   send: Send
-  /** Milliseconds until the second attempt. */
+  /** Delay until the second attempt, in milliseconds. */
   firstDelayMs: number
 }
 
 /**
- * Makes deliveries; any number of processes may run it. Delivery is at least once: when a process dies before it
- * records the receiver's answer, another attempt follows with the same `webhook-id`.
+ * Sends deliveries. Any number of processes may run it. Delivery is at least once: if a process dies before it records
+ * the receiver's response, another attempt with the same `webhook-id` follows.
  */
 function deliveryWorker (app: FastifyInstance, options: WorkerOptions): QueueWorker {
-  /** Attempts in progress, by webhook. */
+  /** Number of attempts in progress, by webhook. */
   const underWay = new Map<number, number>()
   const count = (webhook: number, change: number) => underWay.set(webhook, (underWay.get(webhook) ?? 0) + change)
 
@@ -179,8 +179,8 @@ function messageOf ({ url, event }: Claimed, at: Date, secrets: readonly string[
 }
 
 /**
- * The headers of a message, with one signature per secret, so that the receiver may use either. Standard Webhooks:
- * https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
+ * The headers of a message, with one signature per secret, so that the receiver may use the old or the new one.
+ * Standard Webhooks: https://github.com/standard-webhooks/standard-webhooks/blob/main/spec/standard-webhooks.md
  */
 function signatureHeaders (
   { id, at, body }: { id: string, at: Date, body: string }, secrets: readonly string[]

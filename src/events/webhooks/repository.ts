@@ -12,7 +12,7 @@ import { NO_FAILURES } from './delivery-queue.ts'
 export const MAX_WEBHOOKS = 20
 export const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
-/** Deliveries are also signed with the previous secret until this time. */
+/** Until this time deliveries are also signed with the previous secret. */
 const BOTH = sql`now() + interval '24 hours'`
 
 const columns = {

@@ -29,7 +29,7 @@ const ONE = { errorCodes: ['WEBHOOK_NON_TROVATO'], tags, params: IdParams } as c
 interface WebhookRoutesOptions {
   keys: Keys
   receivers: Receivers
-  /** Queues the deliveries of past events, so that they go only to the webhooks that exist now. */
+  /** Creates the deliveries of all past events now, so that a later webhook does not receive these events. */
   closePast: () => Promise<void>
   /** Called when a webhook or a delivery was added. */
   onChange: () => Promise<void>
@@ -85,7 +85,7 @@ const resumeRoute = {
 } as const
 
 const secretRoute = {
-  // A HEAD would be audited without showing the secret.
+  // No HEAD, because the audit log would record it although it does not show the secret.
   exposeHeadRoute: false,
   config: { access: 'admin' },
   schema: {
@@ -108,7 +108,7 @@ const rotationRoute = {
   }
 } as const
 
-/** Changes a webhook, marks the idempotency key as executed, and writes an entry in the audit log. */
+/** Changes a webhook, marks the Idempotency-Key as executed, and writes an entry in the audit log. */
 async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
   request: FastifyRequest<{ Params: { id: number } }>,
@@ -180,7 +180,7 @@ export const webhookRoutes: FastifyPluginAsyncTypebox<WebhookRoutesOptions> = as
 const TEST: EventType = 'webhook.prova'
 
 /**
- * Writes a test event, which is delivered only to this webhook, like any other event.
+ * Writes a test event, which only this webhook receives. The delivery is like that of any other event.
  * @returns the event's id
  * @throws WebhookNonTrovato, WebhookSospeso
  */

@@ -8,11 +8,11 @@ import { errorCode } from '#src/lib/error-code.ts'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { isLoopbackAddress, isPublicAddress } from '#src/lib/public-addresses.ts'
 
-/* Allowed receivers: an administrator chooses the URL, which must not be in a private network (SSRF). */
+/* Checks receivers: an administrator chooses the URL, which must not lead to a private network (SSRF). */
 
 /** Names of this machine or of private networks (RFC 6761, 6762, 8375, ICANN's `internal`). */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|lan|intranet)\.?$/
-/** Three name servers that time out take less time than an attempt has. */
+/** Three name servers that time out take less time than one attempt. */
 const DNS = { timeout: 2000, tries: 1 }
 
 /** Resolves a host name to all its IP addresses. */
@@ -24,19 +24,19 @@ class ForbiddenReceiver extends Error {
 }
 
 export interface Receivers {
-  /** The fault of a URL in Italian, checked without DNS. Undefined if there is none. */
+  /** The error of a URL in Italian, found without DNS. Undefined for a valid URL. */
   faultOf (url: string): string | undefined
   /**
-   * Resolves a receiver, and checks that all its IP addresses are allowed. The connection must go to one of these,
-   * because a second DNS query may give another answer (DNS rebinding).
-   * @throws ForbiddenReceiver; or the DNS error
+   * Resolves a receiver, and checks that all its IP addresses are allowed. The connection must use one of these,
+   * because a second DNS query may return another address (DNS rebinding).
+   * @throws ForbiddenReceiver, or the DNS error
    */
   addressesOf (url: URL): Promise<string[]>
 }
 
 /**
- * @param toLoopback allows receivers on this machine, also over plain HTTP
- * @param resolve for tests
+ * @param toLoopback also allows receivers on this machine, even with plain HTTP
+ * @param resolve replaced by tests
  */
 export function receivers (toLoopback: boolean, resolve: Resolve = resolveName): Receivers {
   const isAllowed = (address: string) => isPublicAddress(address) || (toLoopback && isLoopbackAddress(address))
@@ -72,7 +72,7 @@ function bare (hostname: string): string {
   return hostname.replace(/^\[(.*)\]$/, '$1')
 }
 
-/** Does not use `dns.lookup`: a silent name server would block the thread pool that files and passwords need. */
+/** Not `dns.lookup`: a silent name server would block the thread pool, which files and passwords need. */
 async function resolveName (name: string): Promise<string[]> {
   const resolver = new Resolver(DNS)
   const found = await Promise.allSettled([resolver.resolve4(name), resolver.resolve6(name)])
@@ -85,7 +85,7 @@ async function resolveName (name: string): Promise<string[]> {
 const SECONDS = /^\d+$/
 
 /**
- * Milliseconds until the next attempt by the header `Retry-After` (RFC 9110, 10.2.3: seconds or a date); undefined
+ * Milliseconds until the next attempt, from the header `Retry-After` (RFC 9110, 10.2.3: seconds or a date). Undefined
  * when the header is missing or malformed.
  */
 export function retryAfterMs (header: string | undefined, now = Date.now()): number | undefined {
@@ -94,16 +94,16 @@ export function retryAfterMs (header: string | undefined, now = Date.now()): num
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 
-/** Only the status of an answer is used. This much of its body is read, for receivers that need a reading client. */
+/** Maximum bytes read of a response body, for receivers that need a reading client. Only the status is used. */
 const BODY_MAX = 65_536
-/** This status asks for no more deliveries (Standard Webhooks). */
+/** With this status the receiver asks for no more deliveries (Standard Webhooks). */
 export const GONE = 410
 
-/** The outcome of an attempt: an HTTP status, or an error code when there was no answer. */
+/** The outcome of an attempt: an HTTP status, or an error code without a response. */
 export interface Outcome {
   stato_http: number | null
   errore: string | null
-  /** From the header `Retry-After`, in milliseconds. */
+  /** The value of the header `Retry-After`, in milliseconds. */
   retryAfterMs?: number
 }
 
@@ -157,7 +157,7 @@ async function readSome (response: IncomingMessage): Promise<void> {
   }
 }
 
-/** A `lookup` that returns the checked IP addresses, so that the connection goes to no other. */
+/** A `lookup` that returns the checked IP addresses, so that no other address is contacted. */
 function pinned (addresses: readonly string[]): LookupFunction {
   const all = addresses.map((address) => ({ address, family: isIPv6(address) ? 6 : 4 }))
   return (_name, { all: wantsAll }, callback) => {

@@ -4,24 +4,24 @@ import type { Database, Transaction } from '#src/database/connect.ts'
 
 /** Selects the stored responses about deleted resources. */
 interface ResponsesAbout {
-  /** Paths of the deleted resources, as in their `location` header. */
+  /** Paths of the deleted resources, in the form of `location` headers. */
   locations?: readonly string[]
   /** A PostgreSQL regular expression for the response body. Its group captures the name of a resource. */
   said?: string
   /** The names of the deleted resources. */
   names?: readonly (string | number)[]
-  /** The name can be reused, unlike an id. Requests that start after the deletion are about the new resource. */
+  /** Whether the name can be reused. If so, requests that start after the deletion concern the new resource. */
   isReusable?: boolean
-  /** Another resource takes the name in this transaction. Responses stored from now on are about that one. */
+  /** Whether another resource takes the name in this transaction. Later responses concern that resource. */
   isReplaced?: boolean
 }
 
-/** Erases stored responses about deleted resources. The requests are still not repeated: see ChiaveEseguita. */
+/** Erases stored responses about deleted resources. The requests are still not executed again: see ChiaveEseguita. */
 export type EraseResponses = (tx: Transaction, about: ResponsesAbout) => Promise<void>
 
 type About = Pick<typeof forgotten.$inferSelect, 'locations' | 'said' | 'names'>
 
-/** SQL interval. Every request ends within half of it. */
+/** An SQL interval. Every request ends within half of it. */
 const WHILE = sql.raw("interval '5 minutes'")
 
 export const eraseResponses: EraseResponses = async (
@@ -34,9 +34,9 @@ export const eraseResponses: EraseResponses = async (
 }
 
 /**
- * Erases responses that were stored after the deletion by requests in progress at that time. For a reusable name it
- * erases only those of requests that had started before the deletion. Each entry has its own transaction, so that a
- * failure does not stop the others.
+ * Erases responses that requests in progress during the deletion have stored after it. For a reusable name it erases
+ * only those of requests that had started before the deletion. Each entry has its own transaction, so that a failure
+ * does not stop the others.
  * @throws AggregateError of the failures
  */
 export async function eraseLateResponses (db: Database): Promise<void> {
@@ -45,7 +45,7 @@ export async function eraseLateResponses (db: Database): Promise<void> {
   const failures: unknown[] = []
   for (const { id, forgotten_at, reusable, ...about } of due) {
     await db.transaction(async (tx) => {
-      // Requests answered earlier are no longer in progress, unless a replay was answered from their reference.
+      // Requests answered earlier are not in progress any more, unless a repetition used their reference.
       const since = sql`${forgotten_at}::timestamptz - ${WHILE}`
       const mayBeLate = or(gte(keys.created_at, since), isNotNull(keys.reference))
       await deleteResponses(tx, about, and(mayBeLate, reusable ? lte(keys.created_at, forgotten_at) : undefined))
@@ -62,7 +62,7 @@ async function deleteResponses (tx: Transaction, { locations, said, names }: Abo
     or exists (select from ${values} where found.groups[1] = any(${arrayOf(names)}::text[])))`))
 }
 
-/** Encodes values as a PostgreSQL array literal with every value quoted, so that one parameter holds them all. */
+/** Encodes values as a PostgreSQL array literal, so that one parameter contains all of them. Every value is quoted. */
 function arrayOf (values: readonly string[]): string {
   return `{${values.map((value) => `"${value.replace(/["\\]/g, '\\$&')}"`).join()}}`
 }

@@ -34,7 +34,7 @@ declare module 'fastify' {
     eraseResponses: EraseResponses
   }
   interface FastifyContextConfig {
-    /** The route accepts `Idempotency-Key`. */
+    /** Whether the route accepts `Idempotency-Key`. */
     idempotent?: boolean
   }
   interface FastifyRequest {
@@ -44,26 +44,25 @@ declare module 'fastify' {
     idempotencyClaim: string
     /**
      * References of the work that an earlier request with this key has started, when no response is stored. A route
-     * that calls `recordInProgress` must answer from them and start nothing.
+     * that calls `recordInProgress` must respond from them, and start no work.
      */
     startedWork: readonly string[] | null
     /**
-     * The response is not final and is not stored. A repeated request is answered from the work that was started. If no
-     * work was started, the key is released.
+     * Whether the response is not final, and so is not stored. A repeated request is answered from the started work. If
+     * no work was started, the key is released.
      */
     isUndecided: boolean
-    /** The work started under the key has ended. If it failed transiently, the key is released. */
+    /** Whether the work started under the key has ended. If it failed transiently, the key is released. */
     hasEnded: boolean
     /**
-     * Stores the reference of the work that this request starts beside the key. Call it in the transaction that starts
-     * the work, once for each part. A reference has no spaces. Does nothing without a key.
+     * Stores with the key a reference to the work that this request starts. Call it in the transaction that starts the
+     * work, once for each part. A reference contains no spaces. Has no effect without a key.
      */
     recordInProgress (tx: Transaction, reference: string): Promise<void>
     /**
      * Marks the work of this request as done, in the transaction that does it. If the response is lost or becomes a
-     * 5xx, a retry gets ChiaveEseguita. Idempotent work and work noted with `recordInProgress` do not need it. Does
-     * nothing
-     * without a key.
+     * 5xx, a retry gets ChiaveEseguita. Idempotent work and work noted with `recordInProgress` do not need it. Has no
+     * effect without a key.
      */
     noteDone (tx: Executor): Promise<void>
   }
@@ -74,14 +73,14 @@ const KEPT_HEADERS = ['etag', 'location'] as const
 
 const HEADER_MAX = 255
 
-/** Longest stored response, in characters. */
+/** Maximum length of a stored response, in characters. */
 const RESPONSE_MAX = 65_536
-/** Longest stored refusal, in characters. Refusals are cheap to produce under thousands of keys. */
+/** Maximum length of a stored refusal, in characters. Clients can cause refusals cheaply under thousands of keys. */
 const REFUSAL_MAX = 4096
 
 /** Status of a key whose work is done and whose response is not stored yet. */
 const DONE = 0
-/** Longest duration of a request. */
+/** Maximum duration of a request. */
 const WHILE_MS = 5 * 60_000
 
 /** Separates the references of one key. */
@@ -89,13 +88,14 @@ const SEPARATOR = ' '
 
 /**
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). Within 24 hours the same key and body return the
- * stored response. Another body is a 422, and a first request still in progress a 409. The key is stored before the
- * handler runs. If the process crashes meanwhile, the key stays taken, because doing the work twice is worse. A route
- * can note what it starts, and answers a repeated request from that. A route that notes its work as done is not run
- * again. After a 5xx of other work the key is released, at the latest when the database is back.
+ * stored response. Another body is a 422. While the first request is in progress, a second one is a 409. The key is
+ * stored before the handler runs. If the process crashes meanwhile, the key stays taken, because executing the work
+ * twice is worse. A route can record the work that it starts, and answers a repeated request from this record. A route
+ * that records its work as done is not executed again. After any other 5xx the key is released, at the latest when the
+ * database is available again.
  *
- * Too large responses are not stored. A retry is answered from the reference of started work, if there is one. A too
- * large refusal of a request that started nothing releases the key. Any other retry is a 409 (done).
+ * Too large responses are not stored. A retry is answered from the reference to started work, if one is stored. A too
+ * large refusal releases the key if the request started no work. Any other retry is a 409 (done).
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
@@ -149,12 +149,12 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
 
 interface Context { db: Database, secrets: Keys, later: ReturnType<typeof releasedKeys> }
 
-/** Takes the key for a request, or answers from an earlier request. */
+/** Takes the key for a request, or responds from an earlier request. */
 async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest, reply: FastifyReply) {
   const key = headerKey(request.headers['idempotency-key'])
   if (key === undefined) return
   const principal = request.principal!.id
-  // A keyed hash, because guests' data could be guessed from a plain one.
+  // A keyed hash, because with a plain hash a reader could guess guests' data.
   const fingerprint = secrets
     .fingerprint('idempotency', request.method, request.url, request.bodyText)
     .toString('hex')
@@ -165,7 +165,7 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
     set: { fingerprint, status: null, body: null, headers, reference: null, created_at: sql`now()` },
     setWhere: lt(keys.created_at, sql`now() - interval '24 hours'`)
   }).returning({ key: keys.key }).catch((err: unknown) => {
-    // The row may exist although the connection was lost before PostgreSQL's reply.
+    // If the connection was lost before PostgreSQL's reply, the row may exist.
     const row = and(eq(keys.principal, principal), eq(keys.key, key), claimedBy(claim))
     if (isTransient(err)) later.add(() => db.delete(keys).where(row))
     throw err
@@ -184,9 +184,9 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
     request.startedWork = stored.reference!.split(SEPARATOR)
     return
   }
-  // The response may still be stored, unless the key is older than any request can be.
+  // The first request may still store its response, unless the key is older than the longest request.
   if (stored.status === DONE && Date.now() - Date.parse(stored.created_at) < WHILE_MS) throw new ChiaveInCorso()
-  // The response was lost, too large, or about a deleted resource.
+  // The response was lost or too large, or it was about a deleted resource.
   if (stored.body === null) throw new ChiaveEseguita()
   reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
   return reply.code(stored.status).type('application/json; charset=utf-8').serializer(String).send(stored.body)
@@ -195,14 +195,14 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
 async function keepResponse (context: Context, request: FastifyRequest, reply: FastifyReply, payload: unknown) {
   if (request.idempotencyKey === null) return payload
   const under = ofKey(request)!
-  // Prevents a second run. If this hook throws, Fastify calls it again for the error response.
+  // Clear the key, because Fastify calls this hook again for the error response if it throws.
   request.idempotencyKey = null
   const { statusCode: status } = reply
   const body = String(payload)
   const isRefusal = status >= 400
   const isLarge = body.length > (isRefusal ? REFUSAL_MAX : RESPONSE_MAX)
-  // A client may retry with the same key after a failure that changed nothing. If the work was started and has not
-  // ended, the retry is answered from its reference.
+  // A client may retry with the same key after a failure that changed nothing. If the work was started and is not
+  // finished, the retry is answered from the reference.
   const isFree = request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)
   if (isFree) await setFree(context, request, under, status)
   else await store(context, request, reply, under, isLarge ? null : body)
@@ -213,7 +213,7 @@ async function keepResponse (context: Context, request: FastifyRequest, reply: F
 async function setFree ({ db, later }: Context, request: FastifyRequest, under: SQL, status: number): Promise<void> {
   const isOver = request.failedTransiently && request.hasEnded
   const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
-  // The key may have been released although the reply was lost. Another request may hold it now.
+  // The key may have been released although the reply was lost. Then another request may have taken it.
   const ownRow = claimedBy(request.idempotencyClaim)
   const work = async () => {
     await db.delete(keys).where(and(ownRow, isOver ? unkept(under) : nothingDone))
@@ -226,9 +226,9 @@ async function setFree ({ db, later }: Context, request: FastifyRequest, under: 
 }
 
 /**
- * Stores the response with the key. If that fails, the response is still sent and the key stays taken: after a 503 the
- * client would repeat the work. If the database was unavailable, it is stored later, while the job `late-answers` can
- * still erase responses about deleted resources (`erased-responses.ts`).
+ * Stores the response with the key. If storing fails, the response is still sent and the key stays taken, because after
+ * a 503 the client would repeat the work. If the database was unavailable, the response is stored later. The job
+ * `late-answers` can still erase it if it is about a deleted resource (`erased-responses.ts`).
  * @param body null when it is too large
  */
 async function store (
@@ -238,7 +238,7 @@ async function store (
   const headers = Object.fromEntries(
     KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
   )
-  // For a repeated request the reference of started work is more useful than a note that it is done.
+  // For a repeated request, the reference to started work is more useful than the mark that the work is done.
   const where = body === null ? and(unkept(under), isNull(keys.reference)) : unkept(under)
   const keep = (which = where) => db.update(keys).set({ status, body, headers }).where(which)
   const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
@@ -271,12 +271,12 @@ function ofKey ({ principal, idempotencyKey }: FastifyRequest) {
   return and(eq(keys.principal, principal!.id), eq(keys.key, idempotencyKey!))
 }
 
-/** Condition: the row that this request inserted. It holds until a response is stored. */
+/** Condition: the row that this request inserted. True until a response is stored. */
 function claimedBy (claim: string) {
   return sql`${keys.headers} ->> 'claim' = ${claim}`
 }
 
-/** Condition: the row of the request's key, while its work is not marked as done. */
+/** Condition: the row of the request's key, unless its work is marked as done. */
 function unanswered (request: FastifyRequest) {
   return and(ofKey(request), isNull(keys.status))
 }

@@ -2,14 +2,14 @@ import { isTransient } from '#src/database/problems.ts'
 import { queueWorker } from '#src/services/queue/worker.ts'
 
 const RETRY_MS = 2000
-/** Beyond this many pending operations, further keys stay taken for 24 hours. */
+/** Maximum pending operations. Above it, further keys stay taken for 24 hours. */
 const OWED_MAX = 10_000
 
 type Work = () => PromiseLike<unknown>
 
 /**
- * Retries operations on keys that failed while the database was unavailable, in order, until they succeed. The queue is
- * in memory. After a crash the keys stay taken, because the outcome of their requests is unknown.
+ * Retries operations on keys that failed because the database was unavailable, in order, until they succeed. The queue
+ * is in memory. After a crash the keys stay taken, because the outcome of their requests is unknown.
  */
 export function releasedKeys () {
   const owed: Work[] = []
@@ -34,7 +34,7 @@ export function releasedKeys () {
     add (work: Work): void {
       if (owed.length < OWED_MAX) owed.push(work)
     },
-    /** Retries once more while the database is still open. */
+    /** Tries once more while the database is still open. */
     async stop (): Promise<void> {
       clearInterval(timer)
       worker.wake()

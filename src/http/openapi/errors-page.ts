@@ -14,7 +14,7 @@ h3 { font-size: 1rem; margin: 1.5rem 0 0; overflow-wrap: anywhere; } p { margin:
 
 export const ERRORS_PAGE_POLICY = pagePolicy(STYLE)
 
-/** Page of all error codes with their statuses, cause and remedy. Each code has an anchor. */
+/** Page of all error codes with status, cause and remedy. Each code has an anchor. */
 export function errorsPage (): string {
   const content = html`<main>
 <h1>Gli errori, uno per uno</h1>

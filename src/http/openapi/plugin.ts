@@ -19,11 +19,11 @@ import { ERRORS_PAGE_POLICY, errorsPage } from './errors-page.ts'
 
 declare module 'fastify' {
   interface FastifySchema {
-    /** Error codes of this operation, besides those of every operation. */
+    /** Error codes of this operation, in addition to those of every operation. */
     errorCodes?: readonly ErrorCode[]
   }
   interface FastifyContextConfig {
-    /** The resource has a version: responses carry `ETag`, and changes honour `If-Match`. */
+    /** Whether the resource has a version. If so, responses have an `ETag`, and changes check `If-Match`. */
     versioned?: boolean
     headers?: RouteHeaders
   }
@@ -47,7 +47,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
-      // The page sends its trial requests to the host that it was loaded from.
+      // The page sends its trial requests to the host from which it was loaded.
       servers: [
         { url: '/', description: 'Questo server' },
         { url: config.PUBLIC_URL, description: 'Il suo indirizzo pubblico' }
@@ -101,13 +101,13 @@ function nameRest ({ schema, url }: Described): Described {
 }
 
 /*
- * The library's own policy upgrades requests to https, which a plain http server does not speak, and allows other
+ * The library's own policy upgrades requests to https, which a plain http server does not support. It also allows other
  * hosts.
  */
 const PAGE_POLICY = {
   'default-src': "'none'",
   'script-src': "'self'",
-  // The hash of the one style element that the page's script creates.
+  // The hash of the only style element that the page's script creates.
   'style-src': "'self' 'sha256-RL3ie0nH+Lzz2YNqQN83mnU0J1ot4QL7b99vMdIX99w='",
   'img-src': "'self' data:",
   'connect-src': "'self'",
@@ -119,7 +119,7 @@ const PAGE_POLICY = {
 /** Lets a person sign in on the page. */
 const SIGN_IN = readFileSync(new URL('docs-sign-in.js', import.meta.url), 'utf8')
 
-/** Styles the bar of the sign-in, and fixes elements that overflow a phone screen. */
+/** Styles the bar of the sign-in, and corrects elements that are wider than a phone screen. */
 const STYLE = `
 .locanda-sign-in { display: flex; gap: 1rem; align-items: center; justify-content: flex-end; flex-wrap: wrap;
   padding: .6rem 1rem; font: 1rem system-ui, sans-serif; color: #222; background: #eef3f1; overflow-wrap: anywhere; }
@@ -145,7 +145,7 @@ export async function openapiPages (
   app: Parameters<typeof swaggerUi>[0],
   { config, stalledReaderMs = STALLED_AFTER_MS }: StreamOptions & { config: Config }
 ) {
-  // Cached on first use. No route is added after the first request.
+  // Built on first use, because no route is added after the first request.
   let text: Buffer | undefined
   const description = () => Buffer.from(JSON.stringify(app.swagger()))
 
@@ -181,16 +181,16 @@ export async function openapiPages (
   )
   await app.register(async (pages) => {
     const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
-    // An external provider has its own pages.
+    // An external provider has its own sign-in pages.
     const script = `const PUBLIC_URL = ${JSON.stringify(config.PUBLIC_URL)}\n${SIGN_IN}`
     const js = config.IDP_URL === undefined ? [{ filename: 'sign-in.js', content: script }] : []
-    // The library opens a file for every request. Clients that stop reading must not keep it open.
+    // The library opens a file for every request. A client that stops reading must not keep the file open.
     pages.addHook('onRequest', function holdTurn (request, { raw }, done) {
       finished(raw, acquireSlot(request))
       destroyWhenStalled(raw, stalledReaderMs)
       done()
     })
-    // The library sets no viewport, so that phones would show the page scaled down.
+    // The library sets no viewport, so phones would show the page in desktop width.
     pages.addHook('onSend', async (_request, reply, payload) =>
       typeof payload === 'string' && String(reply.getHeader('content-type')).startsWith('text/html')
         ? payload.replace('<head>', '<head>\n<meta name="viewport" content="width=device-width, initial-scale=1">')
