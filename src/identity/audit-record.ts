@@ -12,7 +12,7 @@ export async function record (
   await request.server.audit.append(tx, { ...authorOf(request), action, object, details })
 }
 
-/** Writes the action of a person who proves their identity in this request, which carries no credentials. */
+/** Writes the action of a person who proves their identity in this request. The request itself has no credentials. */
 export async function recordOf (
   tx: Executor, { server, ip }: FastifyRequest, userId: string, action: AuditAction, object: string, details?: Details
 ): Promise<void> {

@@ -15,25 +15,25 @@ export interface PeoplePosition { created_at: string, id: string }
 export interface PeopleRange { limit?: number | undefined, after?: PeoplePosition | undefined, isCounted: boolean }
 
 export interface ListedPeople {
-  /** The length of the whole list, when it is to be counted. */
+  /** The length of the whole list, if the caller asked to count it. */
   total: number | undefined
-  /** The embedded provider reads them while they are sent. */
+  /** The users in batches. The embedded provider reads each batch while the earlier ones are sent. */
   batches: AsyncIterable<AuthUser[]>
 }
 
 /** The interface of an identity provider, embedded or external, for this API. */
 export interface Directory {
-  /** The base URL and the public key that a client of the provider is configured with. */
+  /** The base URL and the public key for the configuration of the provider's clients. */
   readonly clientConfig: ClientConfig
   /**
-   * @param noteDone further writes once the operator exists, in the same transaction where there is one
-   * @throws EmailGiaRegistrata; CampiNonValidi when an external provider rejects input that we accepted
+   * @param noteDone further writes after the operator was created, with the embedded provider in the same transaction
+   * @throws EmailGiaRegistrata; CampiNonValidi when an external provider rejects input that this API accepted
    */
   createOperator (body: OperatorBody, by: Author, noteDone: (tx: Executor) => Promise<void>): Promise<AuthUser>
   /** @throws UtenteNonTrovato when no operator or administrator has this id */
   checkOperator (id: string): Promise<void>
   /**
-   * Sets a person's profile picture: stores it in a transaction and saves its URL with the person.
+   * Sets a person's profile picture: stores it in a transaction, and saves its URL in the person's metadata.
    * @returns the result of `store`
    * @throws UtenteNonTrovato
    */
@@ -45,17 +45,18 @@ export interface Directory {
   sessions (caller: PersonPrincipal): Promise<Session[]>
   /**
    * Revokes all sessions of the caller and returns their number. Their tokens are rejected from then on.
-   * @param alsoKeys whether the caller's API keys are revoked, too
+   * @param alsoKeys whether to revoke the caller's API keys as well
    */
   revokeAll (request: FastifyRequest, caller: PersonPrincipal, alsoKeys: boolean): Promise<number>
   /**
-   * Keeps the caller's session from ending before the transaction does.
-   * @returns whether a second factor was proven in it
-   * @throws NonAutenticato when it has ended already; SecondoFattoreRichiesto when a factor was enrolled meanwhile
+   * Locks the caller's session, so that it does not end before the transaction.
+   * @returns whether a second factor was proven in the session
+   * @throws NonAutenticato when the session has already ended; SecondoFattoreRichiesto when a factor was enrolled
+   * meanwhile
    */
   lockSession (tx: Transaction, caller: Principal): Promise<boolean>
   /**
-   * Keeps the caller's account from getting a second factor during the transaction. Call it before removing anything.
+   * Locks the caller's account, so that it gets no second factor during the transaction. Call it before any removal.
    * @throws NonAutenticato when the person no longer exists; SecondoFattoreRichiesto when the person has a second
    * factor and the session or key was made with the password alone
    */

@@ -15,11 +15,11 @@ export interface IdentityProvider extends IdentityOptions {
   directory: Directory
   apiKeys: ApiKeyFormat
   passwords: Passwords
-  /** The signer of the embedded provider. With an external provider, reading it throws. */
+  /** The signer of the embedded provider. With an external provider, access to it throws. */
   readonly signer: TokenSigner
-  /** The embedded provider as an OAuth client of other providers. */
+  /** This server as an OAuth client of other providers. */
   clients: OAuthClients
-  /** A request that revokes rights awaits this before it answers. */
+  /** A request that revokes rights awaits this before its response. */
   waitForListeners: NotificationListener['waitForListeners']
 }
 

@@ -13,7 +13,7 @@ declare module 'fastify' {
 
 /** Sets up the identity provider: the embedded one, or with `IDP_URL` an external one. */
 export default fp<IdentityOptions & Pick<ProviderOptions, 'timeoutMs'>>(async function identity (app, options) {
-  // Every verification names its own key. The plugin requires a default, which signs nothing.
+  // Every verification passes its own key. The plugin requires a default key, which signs no token.
   await app.register(jwt, { secret: machineSecret(options.keys) })
   const parts = { ...options, passwords: createPasswords({ hasImportedHashes: () => hasImportedHashes(app.db) }) }
   app.decorate('identity', options.config.IDP_URL === undefined

@@ -1,13 +1,13 @@
-/** The error of an HTTP response that cannot be used. The message is safe to log. */
+/** The error for an HTTP response that cannot be used. Its message is safe to log. */
 export class UnusableResponse extends Error {}
 
-/** Reads a body; the size limit applies after decompression. @throws UnusableResponse when it is too large */
+/** Reads a body. The size limit applies after decompression. @throws UnusableResponse when the body is too large */
 export async function readBody (response: Response, maxBytes: number): Promise<Buffer> {
   const chunks: Uint8Array[] = []
   let length = 0
   for await (const chunk of response.body ?? []) {
     length += chunk.length
-    // Leaving the loop closes the connection.
+    // Throwing out of the loop closes the connection.
     if (length > maxBytes) throw new UnusableResponse('too large')
     chunks.push(chunk)
   }
@@ -22,7 +22,7 @@ export function parseJson (text: string): unknown {
   }
 }
 
-/** The reason why a request failed, for the log. Node keeps the reason of a failed connection in `cause`. */
+/** The reason of a failed request, for the log. For a failed connection, Node has the reason in `cause`. */
 export function reasonOf (err: unknown): string {
   if (err instanceof UnusableResponse) return err.message
   const { name, cause } = err instanceof Error ? err : new Error()

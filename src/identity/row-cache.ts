@@ -3,20 +3,20 @@ import type { NotificationListener } from '#src/database/notifications.ts'
 
 export type RowCache<T extends object> = ReturnType<typeof rowCache<T>>
 
-/** A notification can be lost with its connection, so entries expire after this. */
+/** A notification can be lost together with its connection, so entries expire after this time. */
 const TTL_MS = 10_000
 const MAX_ENTRIES = 5000
 
-/** @param changes returns the listener, which is built after the cache, when a row is first read */
+/** @param notifications returns the listener, which is created after the cache, at the first read */
 export function rowCache<T extends object> (notifications: () => NotificationListener) {
   const cache = new LRUCache<string, T>({ max: MAX_ENTRIES, ttl: TTL_MS })
-  /** Incremented on every change, so that a row read before a change is not cached after it. */
+  /** Incremented on every change. A row that was read before a change is then not cached after it. */
   let generation = 0
 
   return {
     get: (id: string): T | undefined => cache.get(id),
 
-    /** Reads the row again, and caches it unless something changed meanwhile. */
+    /** Reads the row again. Caches it unless a change was notified meanwhile. */
     async read<R extends T | undefined> (id: string, load: () => Promise<R>): Promise<R> {
       const isListening = await notifications().ready()
       const before = generation

@@ -3,13 +3,13 @@ import type { Config } from '#src/config/config.ts'
 import type { Principal } from '#src/http/auth.ts'
 import type { AssuranceLevel, FactorType } from '#schemas/auth/factor.ts'
 
-/** The status of a session, or of the person behind a key. */
+/** The status of a session, or of the owner of a key. */
 export interface SessionStatus {
   userId: string
   admin: boolean
-  /** The person has no role that gives rights. */
+  /** Whether the person has no role that gives rights. */
   pending: boolean
-  /** When the session or key expires, in milliseconds since the epoch. */
+  /** The time when the session or key expires, in milliseconds since the epoch. */
   endsAt: number
   lacks?: Principal['lacks']
   recentUntil?: number | undefined
@@ -32,20 +32,20 @@ export function mayAdminister ({ second_factor, hasFactor }: { second_factor: bo
   return second_factor || !hasFactor
 }
 
-/** When the second factors proven in a session stop counting as recent. */
+/** The time when the second factors proven in a session stop counting as recent. */
 export function recentUntil (amr: readonly AuthenticationMethod[]): number | undefined {
   const times = amr.filter(({ method }) => isSecondFactor(method)).map(({ timestamp }) => timestamp)
   return times.length > 0 ? Math.max(...times) * 1000 + RECENT_MS : undefined
 }
 
-/** The method that `amr` lists once a factor of each type was proven in the session. */
+/** The method in `amr` after a factor of each type was proven in the session. */
 export const METHODS: Readonly<Record<FactorType, string>> = {
   totp: 'totp', webauthn: 'mfa/webauthn', recovery_code: 'mfa/recovery_code'
 }
 
 export const PASSKEY = 'passkey'
 
-/** Whether a method of `amr` is a second factor. External providers add methods of their own. */
+/** Whether a method of `amr` is a second factor. External providers add other methods. */
 function isSecondFactor (method: string): boolean {
   return method === METHODS.totp || method.startsWith('mfa/')
 }

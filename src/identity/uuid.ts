@@ -6,7 +6,7 @@ export function isUuid (value: unknown): value is string {
   return typeof value === 'string' && UUID.test(value)
 }
 
-/** Parses an id in a path, in lower case as the database writes it. @throws AuthError validation_failed, with a 404 */
+/** Parses an id in a path into the database's lower case. @throws AuthError validation_failed, with a 404 */
 export function parseUuid (text: string, name: string): string {
   if (!isUuid(text)) throw new AuthError('validation_failed', { status: 404, message: `${name} must be an UUID` })
   return text.toLowerCase()

@@ -23,7 +23,7 @@ import { endSessions, endUnprovenSessions, getSessionOwner, listSessions } from 
 import { createUser, unlinkIdentity, updateUser } from '../people/users.ts'
 import { record } from '../audit-record.ts'
 
-/** The condition on rows for each list. */
+/** The condition on rows for each kind of list. */
 const ROWS: Readonly<Record<PeopleList, SQL | undefined>> = { users: undefined, operators: isStaffRow }
 
 export class EmbeddedDirectory implements Directory {
@@ -88,7 +88,7 @@ export class EmbeddedDirectory implements Directory {
       })
     } catch (err) {
       if (!(err instanceof AuthError)) throw err
-      // Another request has just unlinked it.
+      // Another request has unlinked it at the same time.
       if (err.code === 'identity_not_found') throw new ProviderNonCollegato(provider)
       throw err.code === 'email_conflict_identity_not_deletable' ? new EmailGiaRegistrata() : new UnicaIdentita()
     }
@@ -102,7 +102,7 @@ export class EmbeddedDirectory implements Directory {
     const { userId, sessionId } = caller
     return await this.#app.db.transaction(async (tx) => {
       if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
-      // A key made with the password alone must not end sessions in which a second factor was proven.
+      // A key made with the password alone must not end sessions that have proven a second factor.
       const isLower = sessionId === undefined && isOutdone(caller, await lockPerson(tx, userId))
       const revoked = await (isLower ? endUnprovenSessions(tx, userId) : endSessions(tx, userId, 'global'))
       const revoke = isLower ? revokeUnprovenKeys : revokeKeys
@@ -132,14 +132,14 @@ function hasFactor ({ factors }: User): boolean {
   return factors.some(({ status }) => status === 'verified')
 }
 
-/** Whether the caller's key was made with the password alone and the person has enrolled a second factor since. */
+/** Whether the caller's key was made with the password alone, and the person has enrolled a second factor since. */
 function isOutdone ({ recentUntil }: PersonPrincipal, user: User): boolean {
   return recentUntil === undefined && hasFactor(user)
 }
 
 /**
- * Locks the caller, who changes their own account. The session or key must be at the level that the person needs:
- * otherwise the password alone could do through a key what it cannot do in a session.
+ * Locks the caller, who changes their own account. The session or key must have the level that the person needs.
+ * Otherwise a person with the password alone could use a key to avoid the second factor.
  */
 async function lockCaller (tx: Transaction, caller: PersonPrincipal): Promise<User> {
   const { userId, sessionId } = caller

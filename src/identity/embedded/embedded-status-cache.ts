@@ -32,7 +32,7 @@ export class EmbeddedStatusCache {
       .prepare('identity_key')
   }
 
-  /** The cached status of a session. Undefined when it must be read. */
+  /** The cached status of a session. Undefined when it is not cached. */
   cached (sessionId: string): SessionStatus | undefined {
     return unlessEnded(this.#sessions.get(sessionId))
   }
@@ -48,7 +48,7 @@ export class EmbeddedStatusCache {
     return status ?? refusal!
   }
 
-  /** Undefined when the key is not valid. */
+  /** The status of a key. Undefined when the key is not valid. */
   async key (id: string): Promise<KeyStatus | undefined> {
     return unlessEnded(this.#keys.get(id)) ?? await this.#keys.read(id, () => this.#readKey(id))
   }

@@ -23,22 +23,22 @@ interface Parts {
   jwks: Jwks
   tokens: TokenLookup
   seen: SeenSessions
-  /** Undefined without the service key: users cannot be looked up, and API keys of persons are rejected. */
+  /** Undefined without the service key. Then users cannot be looked up, and users' API keys are rejected. */
   users: UserLookup | undefined
   keys: KeyStatusCache | undefined
   apiKeys: ApiKeyFormat
 }
 
-/** A token with the rights that it claims. Routes that are not for administrators trust these claims. */
+/** A token with the rights that it claims. Only routes for administrators check these claims with the provider. */
 interface ClaimingToken extends VerifiedToken, Pick<SessionStatus, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
   verifiedAt: number
 }
 
 /** The maximum age of a token, even if the provider gives it a longer lifetime. */
 const MAX_AGE_SECONDS = 24 * 3600
-/** After this a signature is verified again, because its key must still be published. */
+/** After this time a signature is verified again, because its key may not be published any more. */
 const RECHECK_MS = 600_000
-/** Issuers of the keys that Supabase's hosting and its local environment hand out. */
+/** Issuers of the keys that Supabase's hosting and its local environment issue. */
 const KEY_ISSUERS = ['supabase', 'supabase-demo']
 
 export function externalAuthenticator (app: FastifyInstance, parts: Parts): Authenticator {
@@ -79,7 +79,7 @@ async function verifyToken (jwt: JWT, { jwks, settings }: Parts, token: string):
       : 'bad_jwt'
   }
   const { userId, sessionId, expiresAt, claims: { app_metadata, is_anonymous, ...claims } } = found
-  // A provider with anonymous accounts gives one to every caller that asks.
+  // A provider with anonymous accounts gives such an account to any caller.
   if (is_anonymous === true) return 'no_authorization'
   const metadata = typeof app_metadata === 'object' && app_metadata !== null ? { ...app_metadata } : {}
   const admin = isAdmin(metadata)
@@ -90,7 +90,7 @@ async function verifyToken (jwt: JWT, { jwks, settings }: Parts, token: string):
     expiresAt,
     admin,
     pending: !isStaff(metadata),
-    // The token does not say whether the person has a second factor at the provider.
+    // The token does not show whether the person has a second factor at the provider.
     lacks: !hasProven && mustHaveFactor(settings, { admin }) ? 'proof' : undefined,
     recentUntil: hasProven ? recentUntil(methodsOf(claims.amr)) : undefined,
     verifiedAt: Date.now()
@@ -122,7 +122,7 @@ async function isAdminNow (
   if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
   const user = await users?.now(userId!)
   if (user === undefined || !isAdmin(user.app_metadata)) return false
-  // The key's status uses what the provider just returned about the person.
+  // The key's status depends on the data that the provider just returned about the person.
   return keyId === undefined || mayAdministerNow(await keys?.status(keyId))
 }
 
@@ -131,7 +131,7 @@ async function isStillValid (
 ): Promise<boolean> {
   if (kind !== 'user') return true
   if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
-  // Without the service key the provider cannot be asked about a person.
+  // Without the service key this server cannot ask the provider about a person.
   const user = users === undefined ? undefined : await users.now(userId!)
   if (users !== undefined && (user === undefined || !isStaff(user.app_metadata))) return false
   return keyId === undefined || await keys?.status(keyId) !== undefined
@@ -147,7 +147,7 @@ function standingOf (
   return isRevoked ? 'session_not_found' : { userId, admin, pending, lacks, recentUntil, endsAt: expiresAt }
 }
 
-/** The methods in a token's `amr` that carry a timestamp. */
+/** The methods with a timestamp in a token's `amr`. */
 function methodsOf (amr: unknown): AuthenticationMethod[] {
   return (Array.isArray(amr) ? amr as unknown[] : []).filter((entry): entry is AuthenticationMethod => (
     typeof entry === 'object' && entry !== null && 'method' in entry && typeof entry.method === 'string' &&

@@ -31,12 +31,12 @@ interface ExternalDirectoryParts {
   client: IdpClient
   tokens: TokenLookup
   seen: SeenSessions
-  /** Undefined without the service key: then there are no API keys. */
+  /** Undefined without the service key. Then API keys do not exist. */
   users: UserLookup | undefined
 }
 
 const PER_PAGE = 1000
-/** A longer list means that the provider is faulty. */
+/** Maximum pages of a list. A longer list means an error of the provider. */
 const MAX_PAGES = 100
 
 /** The users of the external provider. The audit log records every change there before the request and after it. */
@@ -80,7 +80,7 @@ export class ExternalDirectory implements Directory {
   async setPicture<T> (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<T>): Promise<T> {
     this.#requireServiceKey()
     return await audited(this.#app, { ...by, action: 'immagine_profilo', object: `user:${id}` }, async () => {
-      // The provider keeps the fields that the request does not name.
+      // The provider does not change fields that the request omits.
       const response = await this.#asService('PUT', `/admin/users/${id}`, { user_metadata: { avatar_url: url } })
       if (!isSuccess(response)) throw userProblem(response)
       return await this.#app.db.transaction(store)
@@ -88,7 +88,7 @@ export class ExternalDirectory implements Directory {
   }
 
   async people (list: PeopleList, { limit, after }: PeopleRange): Promise<ListedPeople> {
-    // The provider can neither filter by role, nor start after a person.
+    // The provider can neither filter by role, nor start a page after a person.
     const all = (await this.#users()).filter(({ app_metadata }) => list === 'users' || isStaff(app_metadata))
     if (limit === undefined) return { total: all.length, batches: Readable.from([all]) }
     const sorted = all.toSorted((a, b) => isBefore(a, b) ? -1 : 1)
@@ -103,7 +103,7 @@ export class ExternalDirectory implements Directory {
       const { status, body, total } = await this.#asService('GET', path)
       const users = status === 200 ? readUsers(body) : undefined
       if (users === undefined) throw new ProviderNonRaggiungibile()
-      // Collected by id, because a new user at the head of the list moves others to the next page.
+      // Users are collected by id, because a new user at the head of the list moves others to the next page.
       for (const user of users) found.set(user.id, user)
       if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
         return [...found.values()]
@@ -140,7 +140,7 @@ export class ExternalDirectory implements Directory {
     const entry: AuditEntry = { ...authorOf(request), action: 'sessioni_revocate', object: `user:${caller.userId}` }
     const { revoked } = await audited(this.#app, entry, async () => {
       const response = await client.asPerson(token, 'POST', '/logout?scope=global')
-      // Sessions that have already ended at the provider must still be ended here.
+      // If the session has already ended at the provider, it must still be ended here.
       if (!isSuccess(response) && !ENDED_CODES.has(response.code)) throw refusal(response)
       return await this.#app.db.transaction(async (tx) => ({
         revoked: await seen.endAll(tx, session, clientOf(request)),
@@ -156,7 +156,7 @@ export class ExternalDirectory implements Directory {
     return recentUntil !== undefined
   }
 
-  /** The provider's factors cannot be locked. A session's level is that of its token, which was already accepted. */
+  /** The provider's factors cannot be locked. A session has the level of its token, which was accepted before. */
   async requireLevel (_tx: Transaction, { userId, sessionId, recentUntil }: PersonPrincipal): Promise<void> {
     if (sessionId !== undefined || recentUntil !== undefined) return
     const user = await this.#parts.users?.recent(userId)
@@ -174,7 +174,7 @@ export class ExternalDirectory implements Directory {
   }
 }
 
-/** Whether a person comes before another in a list, newest first. */
+/** Whether a person is before another one in a list with the newest first. */
 function isBefore (one: PeoplePosition, other: PeoplePosition): boolean {
   const [first, second] = [Date.parse(one.created_at), Date.parse(other.created_at)]
   return first === second ? one.id > other.id : first > second
@@ -221,8 +221,8 @@ function notUnlinked (response: IdpResponse, provider: string): Error {
 }
 
 /**
- * Does work at the provider, which no database transaction can undo. The audit log records the request before it, and
- * the result after it. If the first record fails, the work is not done.
+ * Executes a change at the provider, which no database transaction can undo. The audit log records the request before
+ * the change, and the result after it. If the first record fails, no change is made.
  */
 async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
@@ -235,7 +235,7 @@ async function audited<T> (
   await write('asked', {})
   try {
     const result = await work()
-    // The work is done. If the log cannot be written now, the failure is logged, but the work is not undone.
+    // The change is made. If the log cannot be written now, the failure is logged, but the change is not undone.
     await write('done', outcome(result)).catch(() => {})
     return result
   } catch (err) {

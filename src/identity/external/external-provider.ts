@@ -12,12 +12,12 @@ import { SeenSessions } from './seen-sessions.ts'
 import { externalSettings } from './external-settings.ts'
 import { tokenLookup, userLookup } from './user-lookup.ts'
 
-/** Without the service key the provider cannot be asked about a key's person, so there are no API keys. */
+/** Without the service key this server cannot ask the provider about the owner of a key, so API keys do not exist. */
 const NO_KEYS: ApiKeyFormat = { mint () { throw new AmministrazioneNonDisponibile() }, read: () => undefined }
 
 /**
- * An external identity provider that speaks the protocol of Supabase Auth.
- * @throws ConfigError naming IDP_URL or IDP_JWT_SECRET
+ * An external identity provider with the protocol of Supabase Auth.
+ * @throws ConfigError, which names IDP_URL or IDP_JWT_SECRET
  */
 export function externalProvider (
   app: FastifyInstance, { config, keys, passwords, timeoutMs }: ProviderOptions
@@ -48,7 +48,7 @@ export function externalProvider (
     cron: '47 3 * * *',
     run: () => seen.deleteOld()
   })
-  // After the last request, before the database closes.
+  // Runs after the last request, and before the database closes.
   app.addHook('onClose', () => seen.flush())
 
   return {

@@ -3,20 +3,20 @@ import { safeAddress } from '#src/lib/addresses.ts'
 
 /** The address of the external provider, and its keys. */
 export interface ExternalSettings extends Pick<Config, 'REQUIRE_MFA'> {
-  /** Its public URL, without a trailing slash. */
+  /** The public URL of the provider, without a trailing slash. */
   url: string
-  /** The base URL of its Supabase Auth API; also the issuer of its tokens. */
+  /** The base URL of the provider's Supabase Auth API. It is also the issuer of the provider's tokens. */
   base: string
   anonKey: string
   serviceKey: string | undefined
-  /** The secret of its HS256 tokens. Without it they are rejected. */
+  /** The secret of the provider's HS256 tokens. Without it such tokens are rejected. */
   jwtSecret: Buffer | undefined
 }
 
 export function externalSettings (config: Config): ExternalSettings {
   const { IDP_URL, IDP_ANON_KEY, IDP_SERVICE_KEY, IDP_JWT_SECRET, REQUIRE_MFA } = config
   const url = safeUrl(IDP_URL ?? '')
-  // With a public key as the shared secret, anyone who can read that key could sign tokens.
+  // If a public key were the shared secret, anyone who can read that key could sign tokens.
   if (IDP_JWT_SECRET?.includes('-----BEGIN')) {
     throw new ConfigError('IDP_JWT_SECRET', 'è una chiave asimmetrica: qui va solo un segreto condiviso')
   }

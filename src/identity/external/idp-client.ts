@@ -5,7 +5,7 @@ import type { ExternalSettings } from './external-settings.ts'
 export interface IdpResponse {
   status: number
   body: unknown
-  /** The error code of Supabase Auth; empty on success. */
+  /** The error code of Supabase Auth. Empty on success. */
   code: string
   /** For a page of a list: the length of the whole list (`X-Total-Count`). */
   total: number | undefined
@@ -34,7 +34,7 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
      */
     asPerson: (token: string, method: Method, path: string) =>
       ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
-    /** Sends a request as an administrator. When the provider rejects the service key, that is a fault, too. */
+    /** Sends a request as an administrator. It also throws when the provider rejects the service key. */
     async asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpResponse> {
       const isRefused = ({ status }: IdpResponse) => status === 401 || status === 403
       return await ask(method, path, { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }, body, isRefused)
@@ -89,7 +89,7 @@ async function read (response: Response): Promise<IdpResponse> {
   }
 }
 
-/** `{code: 422, error_code: "x"}`, or `{code: "x"}` in the newer form. */
+/** Reads `{code: 422, error_code: "x"}`, or `{code: "x"}` in the newer format. */
 function codeOf (body: unknown): string {
   if (typeof body !== 'object' || body === null) return ''
   const { error_code: long, code: short } = body as Record<string, unknown>

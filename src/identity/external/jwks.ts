@@ -5,7 +5,7 @@ import { ProviderNonRaggiungibile } from '../errors.ts'
 import { parseJson, readBody, reasonOf, UnusableResponse } from '../response-body.ts'
 import { externalSettings } from './external-settings.ts'
 
-/** A public key that verifies access tokens, and the only algorithm it may be used with. */
+/** A public key that verifies access tokens, and the only algorithm for which it may be used. */
 interface VerificationKey { kid: string, alg: 'RS256' | 'ES256', pem: string }
 
 export interface JwksOptions {
@@ -17,7 +17,7 @@ export interface JwksOptions {
 }
 
 const MINUTE = 60_000
-/** The minimum time between two fetches, failed ones too: otherwise each invented `kid` would cause a fetch. */
+/** The minimum time between two fetches, including failed ones. Otherwise each invented `kid` would cause a fetch. */
 const BETWEEN_FETCHES_MS = 30_000
 const FRESH_MS = 10 * MINUTE
 /** While the provider fails, cached keys are used for this long. */
@@ -55,7 +55,7 @@ export function createJwks ({
       if (kid === '' || kid.length > KID_LENGTH) return undefined
       const known = age() < STALE_MS ? keys.get(kid) : undefined
       if (known) {
-        // Not awaited: it never rejects.
+        // Not awaited, because it never rejects.
         if (age() >= FRESH_MS) void refresh()
         return known
       }
@@ -87,7 +87,7 @@ export function createJwks ({
 /**
  * Fetches the signing keys of the external provider.
  * @returns the provider's host
- * @throws the error of the fetch or of the keys, and ConfigError naming the variable
+ * @throws the error of the fetch or of the keys, and ConfigError, which names the variable
  */
 export async function checkProvider (config: Config): Promise<string> {
   const { url, base } = externalSettings(config)
@@ -100,14 +100,14 @@ async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs:
     redirect: 'error', signal: AbortSignal.timeout(timeoutMs), headers: { accept: 'application/json' }
   })
   if (response.status !== 200) {
-    // Otherwise the connection stays open until the timeout.
+    // Without this the connection stays open until the timeout.
     await response.body?.cancel()
     throw new UnusableResponse(`status ${response.status}`)
   }
   return (await readBody(response, RESPONSE_BYTES)).toString()
 }
 
-/** The usable keys among the first fifty of a set. When two keys share a `kid`, the first one wins. */
+/** The usable keys among the first fifty of a set. When two keys have the same `kid`, the first one is used. */
 function readKeys (text: string): Map<string, VerificationKey> {
   const entries = member(parseJson(text), 'keys')
   if (!Array.isArray(entries)) throw new UnusableResponse('not a key set')
@@ -116,8 +116,8 @@ function readKeys (text: string): Map<string, VerificationKey> {
 }
 
 /**
- * Accepts RSA keys of at least 2048 bits and P-256 keys for signatures with our algorithm; undefined for any other
- * entry.
+ * Accepts RSA keys of at least 2048 bits, and P-256 keys, for signatures with a supported algorithm. Undefined for any
+ * other entry.
  */
 function readKey (entry: unknown): VerificationKey | undefined {
   const kid = member(entry, 'kid')
@@ -134,7 +134,7 @@ function readKey (entry: unknown): VerificationKey | undefined {
   return { kid, alg: kind.alg, pem: key.export({ type: 'spki', format: 'pem' }).toString() }
 }
 
-/** The algorithm and the public members of a key. Private members are never read. */
+/** The algorithm and the public members of a key. Private members are not read. */
 function kindOf (entry: unknown): { alg: VerificationKey['alg'], jwk: JsonWebKey } | undefined {
   const text = (name: string) => String(member(entry, name))
   if (member(entry, 'kty') === 'RSA') return { alg: 'RS256', jwk: { kty: 'RSA', n: text('n'), e: text('e') } }

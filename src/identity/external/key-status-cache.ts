@@ -23,7 +23,7 @@ export function keyStatusCache (
       const key = cache.get(id) ?? await cache.read(id, () => load(id))
       if (key === undefined || key.endsAt <= Date.now()) return undefined
       const user = await users.recent(key.userId)
-      // The same object stays in the cache, because the authenticator writes the time of the last use into it.
+      // The cache needs the same object, because the authenticator writes the time of the last use into it.
       return user && Object.assign(key, rightsOf(user, key))
     },
     onChange: (id: string) => cache.drop((key) => key === id),

@@ -13,7 +13,7 @@ const INSTANTS = [
 
 /**
  * Parses a user as Supabase Auth writes it (`internal/models/user.go`) into this API's shape. Missing or null fields
- * get their default, unknown fields are dropped. Undefined when the value is not a user.
+ * get their default, and unknown fields are dropped. Undefined when the value is not a user.
  */
 export function readUser (value: unknown): AuthUser | undefined {
   const fields = object(value)
@@ -97,7 +97,7 @@ function text (value: unknown, usual = ''): string {
   return typeof value === 'string' ? value : usual
 }
 
-/** Go writes microseconds and offsets. */
+/** Go writes times with microseconds and offsets. */
 function instant (value: unknown): string | undefined {
   const date = new Date(typeof value === 'string' ? value : NaN)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()

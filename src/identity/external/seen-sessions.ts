@@ -16,17 +16,17 @@ export type SessionRef = Pick<VerifiedToken, 'userId' | 'sessionId'>
 type SeenRow = typeof table.$inferSelect
 
 const RECORD_EVERY_MS = 60_000
-/** Tokens older than a day are rejected anyway, so a revocation is needed no longer than this. */
+/** A revocation is stored for this long, because tokens older than a day are rejected anyway. */
 const REFUSED_FOR = sql`now() + interval '25 hours'`
 const REFUSED_FOR_MS = 25 * 3_600_000
 const KEPT = sql`interval '30 days'`
 
 /**
  * The sessions of the external provider whose tokens this server has seen. The provider's tokens stay valid until they
- * expire, even after their session has ended. This server rejects them once the session is recorded as revoked.
+ * expire, even after their session has ended. This server rejects them after it has recorded the session as revoked.
  *
- * A row whose id is the person's id records when all of their sessions were revoked. A session first seen after that is
- * checked with the provider.
+ * A row whose id is the person's id records when all sessions of the person were revoked. For a session first seen
+ * after that time, this server asks the provider.
  */
 export class SeenSessions {
   readonly #db: Database
@@ -43,13 +43,13 @@ export class SeenSessions {
       .where(inArray(table.id, [sql.placeholder('session'), sql.placeholder('user')])).prepare('seen_session')
   }
 
-  /** The cached record of a session. Undefined when it must be read. */
+  /** The cached record of a session. Undefined when it is not cached. */
   cached (sessionId: string): SeenSession | undefined {
     return this.#cache.get(sessionId)
   }
 
   /**
-   * Reads the record of a session. A new session, or a new use of one, is recorded in the background.
+   * Reads the record of a session. A new session, or the new use of a known one, is recorded in the background.
    * @param isAccepted asks the provider whether it accepts the token
    */
   async recordUse (token: VerifiedToken, client: Client, isAccepted: () => Promise<boolean>): Promise<SeenSession> {
@@ -91,13 +91,13 @@ export class SeenSessions {
     this.onChange(sessionId)
   }
 
-  /** Records that all sessions of a person have ended, including this one. Returns how many were active. */
+  /** Records that all sessions of a person have ended, including the given one. Returns the number of active ones. */
   async endAll (tx: Transaction, { userId, sessionId }: SessionRef, client: Client): Promise<number> {
     await lockPerson(tx, userId)
     const ends = { user_id: userId, expires_at: REFUSED_FOR }
     await tx.insert(table).values([{ id: userId, ...ends }, { id: sessionId, ...ends, ...client }])
       .onConflictDoNothing()
-    // An update even for rows just inserted, because the trigger notifies the other processes of updates.
+    // Update even the rows that were just inserted, because the trigger notifies the other processes only of updates.
     const ended = await tx.update(table)
       .set({
         revoked_at: sql`clock_timestamp()`,
@@ -108,7 +108,7 @@ export class SeenSessions {
     return ended.filter(({ id, isLive }) => isLive && id !== userId).length
   }
 
-  /** Whether a session is not recorded as revoked. It stays so until the transaction ends. */
+  /** Whether a session is not recorded as revoked. No other transaction can revoke it until this one ends. */
   async lock (tx: Transaction, { userId, sessionId }: SessionRef): Promise<boolean> {
     await lockPerson(tx, userId)
     return (await tx.$count(table, and(eq(table.id, sessionId), isNotNull(table.revoked_at)))) === 0
@@ -130,21 +130,21 @@ export class SeenSessions {
     await deleteInBatches(this.#db, table, lt(table.expires_at, sql`now() - ${KEPT}`))
   }
 
-  /** Not awaited: if recording fails, the session is recorded at its next request. */
+  /** Not awaited. If the recording fails, the next request of the session records it. */
   #writeInBackground (work: Promise<unknown>): void {
     const done = work.then(() => {}, (err: unknown) => this.#log.warn({ err }, 'a session could not be recorded'))
       .finally(() => this.#writing.delete(done))
     this.#writing.add(done)
   }
 
-  /** @param allRevokedAt when all sessions were last revoked, as read before this session was accepted */
+  /** @param allRevokedAt the time when all sessions were last revoked, read before this session was accepted */
   async #insert (
     { sessionId, userId, expiresAt }: VerifiedToken, client: Client, allRevokedAt: Date | null
   ): Promise<void> {
     await this.#db.transaction(async (tx) => {
       await lockPerson(tx, userId)
       const [now] = await tx.select({ revoked_at: table.revoked_at }).from(table).where(eq(table.id, userId))
-      // All sessions were revoked meanwhile, so the next request of this session asks the provider.
+      // If all sessions were revoked meanwhile, the next request of this session asks the provider.
       if ((now?.revoked_at ?? null)?.getTime() !== allRevokedAt?.getTime()) return
       await tx.insert(table)
         .values({ id: sessionId, user_id: userId, expires_at: new Date(expiresAt), ...client }).onConflictDoNothing()
@@ -158,7 +158,7 @@ export class SeenSessions {
   }
 }
 
-/** Serializes the first record of a session with the revocation of all sessions of its person. */
+/** Lets the first record of a session and the revocation of the person's sessions run one after the other. */
 async function lockPerson (tx: Executor, userId: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.seenSessions}::int, hashtext(${userId}))`)
 }

@@ -18,17 +18,17 @@ export function userLookup (
   { client, serviceKey, clock = () => performance.now() }:
   { client: Pick<IdpClient, 'asService'>, serviceKey: string, clock?: () => number }
 ) {
-  /** Lookups of the last minute, so that concurrent callers share one. Failed lookups are dropped. */
+  /** Lookups of the last minute, which concurrent callers share. Failed lookups are dropped. */
   const asked = new LRUCache<string, { at: number, response: Promise<AuthUser | undefined> }>({ max: MAX_ENTRIES })
 
   return {
-    /** At most a minute old. @throws ProviderNonRaggiungibile */
+    /** Returns data at most a minute old. @throws ProviderNonRaggiungibile */
     async recent (userId: string): Promise<AuthUser | undefined> {
       const known = asked.get(userId)
       const isRecent = known !== undefined && clock() - known.at < RECENT_MS
       return unlessBannedOrDeleted(await (isRecent ? known.response : ask(userId)))
     },
-    /** Not cached. @throws ProviderNonRaggiungibile */
+    /** Returns current data, not cached. @throws ProviderNonRaggiungibile */
     now: async (userId: string) => unlessBannedOrDeleted(await ask(userId))
   }
 
@@ -48,20 +48,20 @@ export function userLookup (
   }
 }
 
-/** Checked at every call, because a ban expires by itself. */
+/** Checked at every call, because a ban ends without notice. */
 function unlessBannedOrDeleted (user: AuthUser | undefined): AuthUser | undefined {
   return user === undefined || isBannedOrDeleted(user) ? undefined : user
 }
 
-/** Error codes for a session that has permanently ended. */
+/** Error codes for a session that has ended permanently. */
 export const ENDED_CODES = new Set(['session_not_found', 'session_expired', 'user_not_found'])
 
 export type TokenLookup = ReturnType<typeof tokenLookup>
 
-/** Asks the provider whom a token belongs to, using that token. @throws ProviderNonRaggiungibile */
+/** Asks the provider for the owner of a token, with that token as credential. @throws ProviderNonRaggiungibile */
 export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<SeenSessions, 'end'>) {
   return {
-    /** Undefined when the provider rejects the token. A session that has ended there is ended here, too. */
+    /** Undefined when the provider rejects the token. If the session has ended there, it is also ended here. */
     async user (token: string, session: SessionRef): Promise<AuthUser | undefined> {
       const { user, code } = await ask(token)
       if (ENDED_CODES.has(code)) await seen.end(session)
@@ -73,7 +73,7 @@ export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<See
   async function ask (token: string) {
     const { status, body, code } = await client.asPerson(token, 'GET', '/user')
     const user = status === 200 ? readUser(body) : undefined
-    // A response that is neither a user nor a refusal proves nothing.
+    // A response that is neither a user nor a refusal proves nothing about the session.
     const isRefusal = status === 401 || status === 403 || ENDED_CODES.has(code)
     if (user === undefined && !isRefusal) throw new ProviderNonRaggiungibile()
     return { user, code }

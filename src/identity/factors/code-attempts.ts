@@ -9,10 +9,10 @@ import { notify } from '../sign-in/account-mails.ts'
 import { DAY_MS, listSessions } from '../sign-in/person-sessions.ts'
 
 const HOUR_MS = 3_600_000
-/** Per day, for authenticator apps: five times the hourly limit of one IP address. */
+/** Factor of the daily limit for authenticator apps: five times the hourly limit of one IP address. */
 const CEILING = 5
 
-/** Counted separately: a person who has used up one limit can still use the others. */
+/** Each kind has its own count, so a person who has reached one limit can still use the others. */
 const REFUSALS = {
   'second-factor': 'over_request_rate_limit',
   device: 'over_request_rate_limit',
@@ -25,16 +25,16 @@ const MESSAGES: Readonly<Record<keyof typeof REFUSALS, string>> = {
   'recovery-code': 'Invalid recovery code entered'
 }
 
-/** The person is notified of the fifth wrong code, at most once a day. */
+/** Limits the notices to the person: the fifth wrong code causes one, at most once a day. */
 const NOTIFIED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS }
 const LAST_NOTICE: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 
 /**
  * Checks a code that a person enters. Wrong codes are counted and written to the audit log. Above the limit even a
- * right code is rejected. App codes have six digits and can be guessed: they are counted per account and client IP each
- * hour, and per account each day. Client IPs where the person has proven a second factor have their own daily count, so
- * a stranger with the password cannot lock the person out there. Recovery codes and devices cannot be guessed: they are
- * counted per session only. The person is notified of wrong codes by mail.
+ * right code is rejected. App codes have six digits, so a stranger can guess them. They are counted per account and
+ * client IP each hour, and per account each day. Client IPs where the person has proven a second factor have a separate
+ * daily count, so a stranger with the password cannot lock the person out there. Recovery codes and devices cannot be
+ * guessed, so they are counted only per session. A mail notifies the person of wrong codes.
  */
 export async function checkCode (
   request: FastifyRequest,

@@ -95,7 +95,7 @@ async function enrol (
   const named: { id: string, type: FactorType, friendly_name?: string } = {
     id, type, ...(friendly_name === null ? {} : { friendly_name })
   }
-  // A device creates its key at its first challenge.
+  // A device creates its key at its first challenge, so no secret is shown here.
   if (secret === undefined) return named
   return { ...named, totp: await enrolmentOf(secret, issuer?.trim() || usualIssuer(config), user.email) }
 }
@@ -126,7 +126,7 @@ async function unenrol (request: FastifyRequest, id: string, withCodes = false):
   })
 }
 
-/** The recovery codes of a person with one factor left. By themselves they are no second factor. */
+/** The recovery codes of a person with one other factor left. Without it they are no second factor. */
 function codesOfLast ({ factors }: User): FactorRow | undefined {
   return realFactors(factors).length === 1 ? ofType(factors, 'recovery_code') : undefined
 }

@@ -14,11 +14,11 @@ import { listPasskeys } from './webauthn/credentials.ts'
 
 export type StoredFactor = typeof factors.$inferSelect
 
-/** An unverified factor is deleted after this, when another one is enrolled. */
+/** After this time an unverified factor is deleted when the person enrols another one. */
 const UNVERIFIED = sql`interval '15 minutes'`
 
 /**
- * A person's own factor. A factor of another person is reported as missing.
+ * A factor of the given person. A factor of another person is reported as missing.
  * @throws AuthError mfa_factor_not_found
  */
 export async function getFactor (db: Executor, user_id: string, id: string): Promise<StoredFactor> {
@@ -42,8 +42,8 @@ export async function takeStep (tx: Transaction, { id }: Pick<StoredFactor, 'id'
 }
 
 /**
- * Verifies a factor with its first proof, and deletes all unverified ones: a stranger who knew the password may have
- * enrolled them. Requires the person's lock.
+ * Verifies a factor with its first proof. Deletes all unverified factors, because a stranger who knew the password may
+ * have enrolled them. Requires the person's lock.
  */
 export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFactor): Promise<void> {
   await tx.update(factors).set({ status: 'verified', updated_at: new Date() }).where(eq(factors.id, id))
@@ -93,7 +93,7 @@ export async function recordRemoved (
   await record(tx, request, 'fattore_rimosso', `factor:${id}`, { type, ...details })
 }
 
-/** Deletes a factor. Sessions in which it was proven fall back to `aal1`. Requires the person's lock. */
+/** Deletes a factor. Sessions in which it was proven return to `aal1`. Requires the person's lock. */
 export async function removeFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>): Promise<void> {
   const first = sql`select coalesce(jsonb_agg(entry order by at), '[]') from jsonb_array_elements(${sessions.amr})
     with ordinality as entries (entry, at) where entry ->> 'method' not in ${Object.values(METHODS)}`
@@ -112,9 +112,10 @@ export function ofType<T extends { factor_type: FactorType }> (all: readonly T[]
 }
 
 /**
- * Deletes all second factors and passkeys of a person at an administrator's request. Then the password alone opens the
- * account. Their sessions end. Requires the person's lock. The caller delivers mails after the commit.
- * @returns what to write to the audit log as the last statements of the transaction
+ * Deletes all second factors and passkeys of a person at an administrator's request. Afterwards the person can sign in
+ * with the password alone. All sessions of the person end. Requires the person's lock. The caller delivers mails after
+ * the commit.
+ * @returns the audit log entries. Write them as the last statements of the transaction
  */
 export async function removeAllProofs (
   app: Pick<FastifyInstance, 'mail'>, tx: Transaction, person: User

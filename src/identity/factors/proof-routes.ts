@@ -28,7 +28,7 @@ import {
 } from './webauthn/ceremonies.ts'
 import { addCredential, listOfFactors, noteUse } from './webauthn/credentials.ts'
 
-/** Proofs of a second factor: the first one verifies the factor, each one raises the session to `aal2`. */
+/** Proofs of a second factor. The first proof verifies the factor, and each proof raises the session to `aal2`. */
 const proofRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/factors/:factor_id/challenge', route(
     { access: 'user', signIn: true }, 'authChallengeFactor', 'Comincia la conferma di un secondo fattore', {
@@ -89,9 +89,9 @@ async function takeProof (
   const signedIn = await getSignedIn(tx, request.principal!)
   const { user, session } = signedIn
   const { id, factor_type: type, status } = factor
-  // The factor may have been removed, or verified by another device, since the proof was checked.
+  // Since the proof was checked, the factor may have been removed, or verified by another device.
   if ((await getFactor(tx, user.id, id)).status !== status) throw new AuthError('mfa_verification_failed')
-  // Someone who knows only the password must not make their own device the second factor.
+  // A stranger who knows only the password must not make their own device the second factor.
   const message = 'AAL2 required to verify a further factor'
   if (status === 'unverified') requireProof(signedIn, app.identity.config, { message })
   if (!await take()) throw new AuthError('mfa_verification_failed')
@@ -146,7 +146,7 @@ const LIFETIME_MS = 300_000
 
 interface Challenge { id: string, expiresAt: Date }
 
-/** Starts the proof of a factor. @param network the client's network; @param challenge what a device must sign */
+/** Starts the proof of a factor. @param network the client's; @param challenge the text that a device must sign */
 async function beginChallenge (
   db: Executor, factor_id: string, network: string, challenge: string | null
 ): Promise<Challenge> {
@@ -158,7 +158,7 @@ async function beginChallenge (
   return { id: made!.id, expiresAt: new Date(made!.created_at.getTime() + LIFETIME_MS) }
 }
 
-/** The challenge that a device had to sign; null for an app. */
+/** The challenge that a device had to sign. Null for an app. */
 async function checkChallenge (db: Executor, factor_id: string, id: string, network: string): Promise<string | null> {
   const [found] = isUuid(id) ? await db.select().from(t).where(and(eq(t.id, id), eq(t.factor_id, factor_id))) : []
   if (!found) throw unknownChallenge()
@@ -178,12 +178,12 @@ function unknownChallenge (): AuthError {
   })
 }
 
-/** Records a proof, in the transaction that relies on it. False when it has been used meanwhile. */
+/** Records a proof in the transaction that relies on it. Returns false if another request has used it meanwhile. */
 type Take = (tx: Transaction) => Promise<boolean>
 
 interface DeviceProof { type: string, credential_response: Record<string, unknown> }
 
-/** A device creates its key at the factor's first challenge, and signs with it from then on. */
+/** A device creates its key at the factor's first challenge, and signs later challenges with it. */
 const kindOf = ({ status }: StoredFactor) => status === 'verified' ? 'request' : 'create'
 
 async function askDevice (
@@ -198,7 +198,7 @@ async function askDevice (
 }
 
 /**
- * Checks a device's response to a challenge. Undefined when it proves nothing.
+ * Checks a device's response to a challenge. Undefined when the response is no valid proof.
  * @throws AuthError validation_failed
  */
 async function checkDevice (

@@ -11,9 +11,9 @@ import { METHODS, recentUntil } from '../session-status.ts'
 import { PROOF_STEP } from '../tokens/refresh-token.ts'
 
 /**
- * A person with a second factor must prove it before changing factors: recently, when `REQUIRE_RECENT_MFA` is set.
- * Otherwise an unattended session could enrol a new factor and prove that one.
- * @throws AuthError insufficient_aal, with `refusal` when nothing was proven at all
+ * A person with a second factor must prove it before a change of factors. With `REQUIRE_RECENT_MFA` the proof must be
+ * recent. Otherwise anyone with an open session could enrol and prove a new factor.
+ * @throws AuthError insufficient_aal, with `refusal` when no factor was proven
  */
 export function requireProof (
   { user, session }: SignedIn,
@@ -28,7 +28,7 @@ export function requireProof (
 }
 
 /**
- * A passkey opens the account like a password. To create one, the person must have signed in, or proven a second
+ * A passkey allows the sign-in like a password. To create a passkey, the person must have signed in, or proven a second
  * factor, within `FRESH_MS`.
  * @throws AuthError insufficient_aal, reauthentication_needed
  */
@@ -41,11 +41,10 @@ export function requireFresh (signedIn: SignedIn, config: Pick<Config, 'REQUIRE_
 }
 
 /**
- * Raises a session to `aal2` after a second factor was proven in it. A session at `aal1` gets a new id, so that tokens
- * from before the proof, which may be copies, do not count for it. A session already at `aal2` keeps its id, but its
- * earlier refresh tokens become void.
- * The person's other sessions at `aal1` end, because a thief who knows only the password may have started them.
- * Requires the person's lock.
+ * Raises a session to `aal2` after a second factor was proven in it. A session at `aal1` gets a new id. So tokens from
+ * before the proof, which may be copies, are not valid for it. A session already at `aal2` keeps its id, but its
+ * earlier refresh tokens become void. The person's other sessions at `aal1` end, because a thief who knows only the
+ * password may have started them. Requires the person's lock.
  */
 export async function raiseSession (
   tx: Transaction, before: SessionRow, factor: { id: string, factor_type: FactorType }
@@ -56,7 +55,7 @@ export async function raiseSession (
   const proof = { method, timestamp: Math.floor(now.getTime() / 1000) }
   const proven = {
     factor_id: factor.id,
-    // Latest first, as in the protocol.
+    // The latest method comes first, as in the protocol.
     amr: [proof, ...amr.filter((each) => each.method !== method)],
     updated_at: now
   }

@@ -28,7 +28,7 @@ const URL = '/factors/recovery-codes'
 const TYPE = 'recovery_code' as const
 const USUAL_NAME = 'Recovery codes'
 
-/** Single-use recovery codes for a lost app. A person has one set, beside another factor. */
+/** Single-use recovery codes for a lost app. A person has one set of codes, in addition to another factor. */
 const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(URL, route({ access: 'user', signIn: true }, 'authRecoveryCodes', 'Quanti codici di recupero restano', {
     response: { 200: RecoveryStatus }
@@ -102,7 +102,7 @@ async function proveWithCode (request: FastifyRequest, reply: FastifyReply, code
   return await sessionResponse(signer, signedIn.user, signedIn.session)
 }
 
-/** Changes recovery codes in a session in which a second factor was proven. */
+/** Changes recovery codes, in a session that has proven a second factor. */
 async function withSecondFactor<T> (
   { server: app, principal }: FastifyRequest, change: (tx: Transaction, user: User) => Promise<T>
 ): Promise<T> {
@@ -130,11 +130,11 @@ function requireCodes (all: readonly FactorRow[]): FactorRow {
 }
 
 const CODES = 10
-/** Without look-alike characters: 32 characters, five bits each, eighty bits a code. */
+/** 32 characters without look-alikes, so five bits each. A code has eighty bits. */
 const ALPHABET = 'abcdefghjkmnpqrstuvwxyz023456789'
 const LENGTH = 16
 
-/** Issues new codes for a factor and deletes earlier ones. They are shown once: only fingerprints are stored. */
+/** Issues new codes for a factor and deletes earlier ones. They cannot be shown again: only fingerprints are stored. */
 async function issueCodes (tx: Transaction, keys: Keys, factor_id: string): Promise<string[]> {
   const codes = Array.from({ length: CODES }, newCode)
   await tx.delete(t).where(eq(t.factor_id, factor_id))
@@ -162,7 +162,7 @@ function unused (keys: Keys, factor_id: string, code: string) {
   return and(eq(t.factor_id, factor_id), eq(t.fingerprint, fingerprint(keys, factor_id, code)), isNull(t.used_at))
 }
 
-/** Letter case, blanks and dashes are ignored, because codes are copied by hand. */
+/** Ignores letter case, blanks and dashes, because people copy codes by hand. */
 function fingerprint (keys: Keys, factor_id: string, code: string): Buffer {
   return keys.fingerprint('recovery-code', factor_id, plainCode(code).toLowerCase())
 }

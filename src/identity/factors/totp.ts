@@ -15,7 +15,7 @@ import { isUuid } from '../uuid.ts'
 const SECRET_BYTES = 20
 const PERIOD_S = 30
 const FORM = { algorithm: 'SHA1', digits: 6, period: PERIOD_S } as const
-/** The tolerance in time steps: a phone's clock may be off by half a minute, and typing takes time. */
+/** Tolerance in time steps, because a phone's clock may differ by half a minute, and typing takes time. */
 const WINDOW = 1
 const LONGEST_LABEL = 100
 
@@ -23,7 +23,7 @@ export function newSecret (): Buffer {
   return randomBytes(SECRET_BYTES)
 }
 
-/** The issuer shown in the app when the caller names none. */
+/** The issuer that the app shows by default. */
 export function usualIssuer ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
   return new URL(PUBLIC_URL).host
 }
@@ -33,7 +33,7 @@ interface Enrolment { secret: string, uri: string, qr_code: string }
 
 /** @param issuer the issuer that the app shows; @param label the account name that the app shows */
 export async function enrolmentOf (secret: Buffer, issuer: string, label: string): Promise<Enrolment> {
-  // Replaces characters that a URI cannot hold, and cuts the label so that it fits into a QR code.
+  // Replaces characters that a URI cannot contain, and cuts the label so that it fits into a QR code.
   const totp = new TOTP({
     ...FORM, secret: keyOf(secret), issuer: issuer.toWellFormed(), label: label.slice(0, LONGEST_LABEL).toWellFormed()
   })
@@ -41,19 +41,19 @@ export async function enrolmentOf (secret: Buffer, issuer: string, label: string
   // Loaded on demand, because the library is large.
   const { toString } = await import('qrcode')
   const svg = await toString(uri, { type: 'svg', errorCorrectionLevel: 'M', margin: 2 })
-  // The official client puts the SVG unescaped into a `data:` URL, which a # would end.
+  // The official client puts the SVG unescaped into a `data:` URL. A # would end that URL.
   const qr_code = svg.trim().replaceAll('#ffffff', 'white').replaceAll('#000000', 'black')
   return { secret: totp.secret.base32, uri, qr_code }
 }
 
 /**
  * The time step that a code belongs to.
- * @param after the latest step whose code was used: codes up to it are rejected
+ * @param after the latest step with a used code. Codes up to this step are rejected
  * @returns undefined for a wrong or used code
  */
 export function matchStep (secret: Buffer, code: string, after: number | null, nowMs: number): number | undefined {
   const token = plainCode(code)
-  // The library compares bytes, and throws when there are more bytes than characters.
+  // The library compares bytes, and throws when the text has more bytes than characters.
   if (!/^\d{6}$/.test(token)) return undefined
   const delta = new TOTP({ ...FORM, secret: keyOf(secret) }).validate({ token, timestamp: nowMs, window: WINDOW })
   if (delta === null) return undefined
@@ -74,9 +74,9 @@ export function unsealSecret (keys: Keys, factorId: string, sealed: Buffer): Buf
 }
 
 /**
- * Returns the data of a pending enrolment again, when the caller presents its secret. Another session of the person,
- * possibly a stranger's with the password, must not learn it.
- * @param shown the secret as it was shown
+ * Returns the data of a pending enrolment again, if the caller sends its secret. Another session must not get the
+ * secret, because it may belong to a stranger with the password.
+ * @param shown the secret that was shown before
  */
 export async function pendingEnrolment (
   db: Executor,

@@ -7,15 +7,15 @@ import { permits, type Authenticator } from '#src/http/auth.ts'
 import type { KeyStatus } from '../session-status.ts'
 
 /**
- * `lcd_<id>_<secret>_<mac>`, all hexadecimal: a 64-bit id for the lookup, 256 secret bits, and a 48-bit MAC that only
- * this installation can compute.
+ * `lcd_<id>_<secret>_<mac>`, all hexadecimal: a 64-bit id for the lookup, 256 secret bits, and a 48-bit MAC. Only this
+ * installation can compute the MAC.
  */
 const FORM = /^lcd_([0-9a-f]{16})_([0-9a-f]{64})_([0-9a-f]{12})$/
 
 export interface ApiKeyFormat {
-  /** Creates a key. The text is shown once; only its hash is stored. */
+  /** Creates a key. The text is shown once, because only its hash is stored. */
   mint (): { id: string, text: string, hash: Buffer }
-  /** Undefined for a text that this installation did not issue, so invented keys cause no database query. */
+  /** Undefined for a text that this installation did not issue. So invented keys cause no database query. */
   read (text: string): { id: string, hash: Buffer } | undefined
 }
 
@@ -43,10 +43,10 @@ function digest (text: string): Buffer {
   return hash('sha256', text, 'buffer')
 }
 
-/** The time of a key's last use is written at most once a minute. */
+/** Minimum time between two writes of a key's last use. */
 const TOUCH_MS = 60_000
 
-/** @param status finds the status of a key and its person; undefined for a key that is not valid */
+/** @param status returns the status of a key and its owner, or undefined for a key that is not valid */
 export function keyAuthenticator (
   { db, log }: FastifyInstance, apiKeys: ApiKeyFormat, status: (id: string) => Promise<KeyStatus | undefined>
 ): Authenticator['key'] {

@@ -7,12 +7,12 @@ import type { ApiKeyFormat } from './api-keys.ts'
 
 const DEFAULT_DAYS = 90
 const DAY_MS = 86_400_000
-/** Per person. */
+/** Maximum valid keys of one person. */
 const LIVE_KEYS = 20
 
 /**
- * Creates a key for a person. Only the answer contains its text: the database stores the hash. The caller has locked
- * the person (`lockSession` of the directory), so concurrent requests cannot exceed the limit.
+ * Creates a key for a person. Only the response contains the text of the key, because the database stores its hash. The
+ * caller has locked the person (`lockSession` of the directory), so concurrent requests cannot exceed the limit.
  * @param second_factor whether a second factor was proven in the session that creates the key
  * @throws TroppeChiavi
  */
@@ -43,7 +43,7 @@ export async function mintKey (
   return { apiKey: text, id, created_at: created_at.toISOString(), expires_at: expires_at.toISOString() }
 }
 
-/** The keys of one person, or of all. Latest first, including revoked and expired ones. */
+/** The keys of one person, or of all, latest first. Includes revoked and expired keys. */
 export async function listKeys (db: Executor, user_id?: string): Promise<ApiKey[]> {
   const owner = user_id === undefined ? undefined : eq(api_keys.user_id, user_id)
   const rows = await db.select().from(api_keys).where(owner).orderBy(desc(api_keys.created_at))
@@ -59,7 +59,7 @@ export async function listKeys (db: Executor, user_id?: string): Promise<ApiKey[
   }))
 }
 
-/** Revokes a key, of this person or of anyone. False when the key does not exist or is already revoked. */
+/** Revokes a key of this person, or of anyone. False when the key does not exist or is already revoked. */
 export async function revokeKey (tx: Executor, id: string, user_id?: string): Promise<boolean> {
   const owner = user_id === undefined ? undefined : eq(api_keys.user_id, user_id)
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
@@ -67,7 +67,7 @@ export async function revokeKey (tx: Executor, id: string, user_id?: string): Pr
   return revoked.length > 0
 }
 
-/** Revokes the keys of a person, all or those that match `which`, and returns their number. */
+/** Revokes all keys of a person, or those that match `which`. Returns their number. */
 export async function revokeKeys (tx: Executor, user_id: string, which?: SQL): Promise<number> {
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })
     .where(and(eq(api_keys.user_id, user_id), isNull(api_keys.revoked_at), which)).returning({ id: api_keys.id })
@@ -79,7 +79,7 @@ export async function revokeUnprovenKeys (tx: Executor, userId: string): Promise
   return await revokeKeys(tx, userId, eq(api_keys.second_factor, false))
 }
 
-/** The scopes of a key that is neither expired nor revoked and may administer; undefined for any other key. */
+/** The scopes of a valid key that may administer. Undefined for any other key. */
 export async function adminKeyScopes (db: Executor, id: string): Promise<Scope[] | undefined> {
   const [key] = await db.select({ scopes: api_keys.scopes }).from(api_keys).where(and(
     eq(api_keys.id, id),

@@ -17,13 +17,13 @@ import type { Profile } from './profile.ts'
 interface AccountMatch {
   user: UserRow
   how: 'known' | 'linked' | 'created'
-  /** Earlier access to the account was revoked. After the commit the caller awaits `waitForListeners`. */
+  /** Whether earlier access was revoked. If so, the caller awaits `waitForListeners` after the commit. */
   accessRevoked: boolean
 }
 
 export interface ProviderIdentity { provider: string, profile: Profile }
 
-/** Fields that this service writes itself. A provider's `name` is the full name and must not replace our first name. */
+/** Fields that this service writes itself. A provider's `name` is the full name and must not replace the first. */
 const OWN_NAMES = ['name', 'surname']
 
 /**
@@ -55,7 +55,7 @@ export async function findOrCreateAccount (
   return { user: await applyProfile(tx, person, profile), how: 'linked', accessRevoked }
 }
 
-/** The account of a sign-in through a provider. With `linking`, the account that the identity is added to. */
+/** The account for a sign-in through a provider. With `linking`, the account to which the identity is added. */
 export async function findAccount (
   tx: Transaction,
   incoming: ProviderIdentity,
@@ -79,12 +79,12 @@ export async function linkIdentity (
   return await updateProviders(tx, userId)
 }
 
-/** Locks the person whose account gets the identity. @throws AuthError as `linkIdentity` */
+/** Locks the person whose account gets the identity. @throws AuthError like `linkIdentity` */
 export async function requireLinkable (
   tx: Transaction, incoming: ProviderIdentity, userId: string, sessionId: string | undefined
 ): Promise<UserRow> {
   await lockSignIns(tx)
-  // The session may have ended since the flow started: a thief who was signed out meanwhile must not link an identity.
+  // The session may have ended since the flow started. A thief whose session was ended must not link an identity.
   if (sessionId === undefined) throw new AuthError('session_not_found')
   const person = await getSessionOwner(tx, { userId, sessionId })
   const identity = await findIdentity(tx, incoming)
@@ -107,7 +107,7 @@ async function signInKnown (
   }
   const [present] = await tx.update(identities).set({ identity_data: profile.metadata, updated_at: new Date() })
     .where(eq(identities.id, id)).returning({ id: identities.id })
-  // The person may have unlinked it before they were locked.
+  // The person may have unlinked the identity before this lock.
   if (!present) throw new AuthError('identity_not_found')
   return { user: await applyProfile(tx, person, profile), how: 'known', accessRevoked }
 }
@@ -124,15 +124,15 @@ async function createAccount (tx: Transaction, incoming: ProviderIdentity, email
   return { user: row, how: 'created', accessRevoked: false }
 }
 
-/** Copies the provider's profile to the account, and confirms its address. */
+/** Copies the provider's profile to the account, and confirms the account's address. */
 async function applyProfile (
   tx: Transaction, { id, email_confirmed_at, invited_at, user_metadata }: UserRow, { metadata }: Profile
 ): Promise<UserRow> {
-  // The metadata of a never confirmed account may be a stranger's. They are dropped unless an administrator wrote them.
+  // A stranger may have written the metadata of a never confirmed account. Keep only those of an administrator.
   const known = email_confirmed_at === null && invited_at === null ? {} : user_metadata
   const merged = { ...known, ...metadata, ...ownNames(known) }
   await updateUser(tx, id, {
-    // A profile that makes the metadata too long is dropped: otherwise the person's access tokens would be rejected.
+    // Drop a profile that makes the metadata too long, because the person's access tokens would be rejected.
     user_metadata: isStorable(merged) ? merged : known,
     ...(email_confirmed_at === null ? { email_confirmed_at: new Date() } : {})
   })
@@ -167,13 +167,13 @@ async function lockUnbanned (tx: Transaction, id: string): Promise<UserRow> {
 interface ProviderSignIn extends Pick<AccountMatch, 'how' | 'accessRevoked'> {
   user: Pick<UserRow, 'id'>
   provider: string
-  /** Linked because the verified address matches, not at the person's request. */
+  /** Whether the identity was linked because the verified address matches, and not at the person's request. */
   automatic: boolean
-  /** Undefined when the client gets a code: exchanging it starts the session and records that in the audit log. */
+  /** Undefined when the client gets a code, whose exchange begins the session and records it in the audit log. */
   session: SessionRow | undefined
 }
 
-/** Writes a sign-in through a provider to the audit log, as the last statements of the transaction. */
+/** Records a sign-in through a provider in the audit log. Call it as the last statement of the transaction. */
 export async function recordSignIn (
   tx: Transaction,
   request: FastifyRequest,

@@ -5,7 +5,7 @@ import { openidClient } from './openid.ts'
 
 export type OAuthClients = ReadonlyMap<string, OAuthClient>
 
-/** Exactly as registered at the provider, which compares it as a string (RFC 6749, section 3.1.2.3). */
+/** Exactly the registered callback URL, because providers compare it as a string (RFC 6749, section 3.1.2.3). */
 export function callbackAddress ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
   return new URL(`${PUBLIC_URL}/auth/v1/callback`).href
 }

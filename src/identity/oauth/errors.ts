@@ -5,9 +5,9 @@ import { ProviderUnreachable } from './fetch-from-provider.ts'
 /** The reason why a sign-in through a provider failed. The redirect passes it to the front end. */
 export class OAuthError extends Error {
   readonly error: string
-  /** The error code of Supabase Auth; a provider's own refusal has none. */
+  /** The error code of Supabase Auth. Undefined for a refusal by the provider. */
   readonly code: string | undefined
-  /** For the log, when the provider is at fault. Never contains text from the provider. */
+  /** The reason for the log, when the provider failed. It never contains text from the provider. */
   readonly reason: string | undefined
   constructor (error: string, code: string | undefined, description: string, reason?: string) {
     super(description)
@@ -32,7 +32,7 @@ export function toOAuthError (err: unknown): OAuthError {
   )
 }
 
-/** The address is not verified. No account is looked up, because the answer must not reveal whether one exists. */
+/** The address is not verified. No account is looked up, because the response must not reveal whether one exists. */
 export function unverifiedEmail (provider: string): OAuthError {
   const description = `Unverified email with ${provider}. Verify the email with ${provider} in order to sign in`
   return new OAuthError('access_denied', 'provider_email_needs_verification', description)
@@ -54,7 +54,7 @@ export function providerError (err: unknown): OAuthError {
       'temporarily_unavailable', 'unexpected_failure', 'The external provider cannot be reached', unreachable.reason
     )
   }
-  // The provider's own refusal is passed on. Usually the person cancelled.
+  // A refusal by the provider is passed on. Usually the person cancelled.
   if (err instanceof AuthorizationResponseError) {
     return new OAuthError(err.error, undefined, err.error_description ?? '', 'refused')
   }

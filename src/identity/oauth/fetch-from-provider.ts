@@ -31,7 +31,7 @@ export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }
     const body = await readBody(response, LARGEST_BYTES)
     if (response.status >= 500) throw new ProviderUnreachable(`status ${response.status}`)
     const headers = new Headers(response.headers)
-    // `fetch` has decompressed the body.
+    // `fetch` has already decompressed the body, so these headers do not match it any more.
     for (const name of ['content-encoding', 'content-length']) headers.delete(name)
     return new Response(NO_BODY.includes(response.status) ? null : body, { status: response.status, headers })
   } catch (err) {

@@ -2,13 +2,13 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Profile } from './profile.ts'
 
 export interface FlowSecrets {
-  /** PKCE towards the provider (RFC 7636). */
+  /** The PKCE secret for the provider (RFC 7636). */
   verifier: string
-  /** Returned in the ID token (OpenID Connect Core, 3.1.2.1). */
+  /** The provider returns it in the ID token (OpenID Connect Core, 3.1.2.1). */
   nonce: string
   /** Stored in a cookie of the browser that started the flow. */
   browser: string
-  /** Set when a person links an identity: the session of that request. */
+  /** The session of the request, when a person links an identity. */
   session_id?: string
 }
 
@@ -17,13 +17,13 @@ export interface ProviderTokens { provider_token?: string, provider_refresh_toke
 
 export interface KeptForClient {
   tokens: ProviderTokens
-  /** The identity to link. By PKCE the client has proven that it started the flow. */
+  /** The identity to link. The client has proven by PKCE that it started the flow. */
   linking?: { profile: Profile, session_id: string }
   /** The session on this server's pages that the client's new session copies. */
   handover?: { session_id: string }
 }
 
-/* Each flow's secrets are encrypted for that flow only. */
+/* The secrets of a flow are encrypted for that flow only. */
 
 export function sealFlowSecrets (keys: Keys, flowId: string, secrets: FlowSecrets): Buffer {
   return keys.seal(JSON.stringify(secrets), `oauth-flow/${flowId}`)

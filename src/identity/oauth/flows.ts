@@ -26,7 +26,7 @@ import type { Profile } from './profile.ts'
 
 /* Sign-ins through other providers. A flow starts at a URL of the provider and ends at a URL of the front end. */
 
-/** The lifetime of a flow's cookie. It exceeds the flow's, so that a late browser gets a proper error. */
+/** The lifetime of a flow's cookie. It is longer than the flow's, so that a late browser gets an exact error. */
 const COOKIE_SECONDS = 900
 
 export interface AuthorizeRequest extends ChallengeParameters, AuthorizationExtras {
@@ -39,7 +39,8 @@ interface CallbackContext { flow: FlowState, secrets: FlowSecrets, profile: Prof
 interface FlowResult { signedIn?: SignedIn, code?: string, accessRevoked: boolean }
 
 /**
- * The provider's URL that the browser opens. The reply sets the cookie that binds the flow to the browser.
+ * Starts a flow, and returns the provider's URL for the browser. The response sets the cookie that binds the flow to
+ * the browser.
  * @param linking the person who adds an identity to their account
  * @throws AuthError validation_failed; OAuthError when the provider cannot be reached
  */
@@ -77,7 +78,7 @@ export async function startFlow (
   return url.href
 }
 
-/** The URL to open after the provider's callback, with a session, a code or an error. */
+/** Ends a flow. Returns the URL to open after the provider's callback, with a session, a code or an error. */
 export async function endFlow (
   request: FastifyRequest, reply: FastifyReply, callback: CallbackParameters
 ): Promise<string> {
@@ -91,8 +92,8 @@ export async function endFlow (
   if (!flow) return redirectWithError(home, unknown)
   const secrets = unsealFlowSecrets(keys, flow.id, flow.provider_secrets!)
   const isOwn = takeCookie(request, reply, flow.id, secrets.browser)
-  // The official client requests the linking URL by script, and the browser may not store the cookie then. With PKCE
-  // the identity is linked when that client exchanges the code.
+  // The official client requests the URL for linking by script, so the browser may not store the cookie. With PKCE the
+  // identity is linked later, when that client exchanges the code.
   if (!isOwn && !isLinkedByCode(flow)) return redirectWithError(home, unknown)
   try {
     return await settleFlow(request, flow, secrets, callback)
@@ -150,7 +151,7 @@ async function signInOrLink (
   return { signedIn, code, accessRevoked }
 }
 
-/** Stores the flow's result for the client, which exchanges the code. */
+/** Stores the result of the flow for the client, which exchanges the code for it. */
 async function issueCode (
   tx: Transaction, keys: Keys, flow: FlowState, { id }: UserRow, kept: KeptForClient
 ): Promise<string> {
@@ -158,7 +159,7 @@ async function issueCode (
   return await issueAuthCode(tx, flow.id, id, sealForClient(keys, flow.id, kept))
 }
 
-/** Logs a provider's faults, which the operator of this server can fix and the person cannot. */
+/** Logs a provider's errors, because the operator of this server can fix them, but the person cannot. */
 async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()
@@ -172,7 +173,7 @@ async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work:
 
 /**
  * The cookie that binds a flow to the browser that started it. Each flow has its own, so several can run at once. It is
- * single-use and sent only to the callback. `sign-in/browser-cookie.ts` has another one, valid for a day on all paths.
+ * single-use, and sent only to the callback. `sign-in/browser-cookie.ts` sets another one for a day.
  */
 function cookieOf (config: Config, flowId: string) {
   const { pathname: path, protocol } = new URL(callbackAddress(config))
@@ -181,7 +182,7 @@ function cookieOf (config: Config, flowId: string) {
   return { name: `locanda_oauth_${flowId}`, attributes }
 }
 
-/** Whether the request carries this flow's cookie, which is deleted. */
+/** Whether the request has this flow's cookie. Deletes the cookie. */
 function takeCookie (request: FastifyRequest, reply: FastifyReply, flowId: string, value: string): boolean {
   const { name, attributes } = cookieOf(request.server.identity.config, flowId)
   reply.clearCookie(name, attributes)

@@ -12,7 +12,7 @@ const TOKEN = 'https://github.com/login/oauth/access_token'
 const USER = 'https://api.github.com/user'
 const SCOPES = 'read:user user:email'
 
-/** GitHub: OAuth 2 without ID tokens. The person and their verified address are read from its API. */
+/** GitHub: OAuth 2 without ID tokens. This client reads the person and the verified address from GitHub's API. */
 export function githubClient (
   settings: GithubProvider, redirectUri: string, timeoutSeconds = PROVIDER_TIMEOUT_SECONDS
 ): OAuthClient {
@@ -46,7 +46,7 @@ export function githubClient (
 
     async exchangeCode ({ state: expectedState, verifier: pkceCodeVerifier }, callback) {
       try {
-        // Without `iss`, because GitHub has no issuer to compare it with.
+        // Without `iss`, because GitHub has no issuer for a comparison.
         const url = callbackUrl(redirectUri, callback, ['state', 'code', 'error', 'error_description'])
         const tokens = await openid.authorizationCodeGrant(config, url, { expectedState, pkceCodeVerifier })
         return { profile: await readProfile(config, userinfo_endpoint, tokens.access_token), tokens: tokensOf(tokens) }
@@ -67,7 +67,7 @@ async function readProfile (config: openid.Configuration, userAddress: string, t
   })
 }
 
-/** Undefined when the person has not granted access. */
+/** The JSON of a response. Undefined when the person has not granted access. */
 async function readJson (config: openid.Configuration, address: string, token: string): Promise<unknown> {
   const headers = new Headers({ accept: 'application/vnd.github+json' })
   const response = await openid.fetchProtectedResource(config, token, new URL(address), 'GET', undefined, headers)

@@ -15,15 +15,15 @@ import { fetchFromProvider, PROVIDER_TIMEOUT_SECONDS } from './fetch-from-provid
 import { profileOf, type Profile } from './profile.ts'
 
 export interface IdTokenChecks {
-  /** The text whose hexadecimal SHA-256 is the `nonce` of the token. */
+  /** The text whose SHA-256, in hexadecimal, is the `nonce` of the token. */
   nonce?: string
-  /** The access token that the provider issued together with it. */
+  /** The access token that the provider issued together with the ID token. */
   accessToken?: string
 }
 
 interface Issuer { issuer: string, jwks_uri?: string }
 
-/** Public-key algorithms only: the secret shared with the provider must not sign ID tokens. */
+/** Only public-key algorithms, because the secret shared with the provider must not sign ID tokens. */
 const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256', 'ES384', 'ES512', 'EdDSA']
 /** Allowed clock skew between two servers. */
 const TOLERANCE_SECONDS = 30
@@ -71,7 +71,7 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
   }
 }
 
-/** Rejects malformed tokens before any request to the provider. */
+/** Rejects malformed tokens before a request to the provider. */
 function requireForm (token: string): void {
   try {
     decodeProtectedHeader(token)
@@ -81,12 +81,12 @@ function requireForm (token: string): void {
   }
 }
 
-/** A token with several audiences must have been requested by this client (OpenID Connect Core, 3.1.3.7). */
+/** If a token has several audiences, this client must have requested it (OpenID Connect Core, 3.1.3.7). */
 function requireOwnAudience ({ aud, azp }: JWTPayload, clientId: string): void {
   if (Array.isArray(aud) && aud.length > 1 && azp !== clientId) throw bad('Bad ID token')
 }
 
-/** The client sent the hash to the provider and keeps the text, so a thief with only the token cannot use it. */
+/** The client sent only the hash to the provider and keeps the text. So a thief with only the token cannot use it. */
 function requireNonce (inToken: unknown, given = ''): void {
   if ((inToken !== undefined && inToken !== '') !== (given !== '')) {
     throw bad('Passed nonce and nonce in id_token should either both exist or not.')

@@ -3,7 +3,7 @@ import type { Profile } from './profile.ts'
 import type { ProviderTokens } from './flow-secrets.ts'
 
 /**
- * The values that bind a callback to its flow: the provider returns `state` and `nonce`, `verifier` is the PKCE secret.
+ * The values that bind a callback to its flow. The provider returns `state` and `nonce`. `verifier` is the PKCE secret.
  */
 interface FlowChecks { state: string, nonce: string, verifier: string }
 
@@ -14,11 +14,11 @@ export interface AuthorizationExtras {
 
 export type CallbackParameters = Partial<Record<'state' | 'code' | 'iss' | 'error' | 'error_description', string>>
 
-/** This server as an OAuth client of one provider. Expected errors are OAuthErrors. */
+/** This server as an OAuth client of one provider. It throws expected errors as OAuthError. */
 export interface OAuthClient {
   authorizationUrl (checks: FlowChecks, extras: AuthorizationExtras): Promise<URL>
   exchangeCode (checks: FlowChecks, callback: CallbackParameters): Promise<{ profile: Profile, tokens: ProviderTokens }>
-  /** For providers with ID tokens: the issuer, and how to read the profile in a token. */
+  /** For providers with ID tokens: the issuer, and a function that reads the profile from a token. */
   idTokens?: {
     issuer: string
     /** @throws AuthError validation_failed */
@@ -33,7 +33,7 @@ export function joinScopes (defaults: string, requested = ''): string {
   return [...new Set(`${defaults} ${requested}`.split(/[ ,]+/).filter((scope) => SCOPE.test(scope)))].join(' ')
 }
 
-/** The callback's URL, reduced to the fields that this client reads. */
+/** The callback's URL, with only the fields that this client reads. */
 export function callbackUrl (
   redirectUri: string, callback: CallbackParameters, fields: readonly (keyof CallbackParameters)[]
 ): URL {

@@ -9,9 +9,9 @@ import { AuthError } from '../errors.ts'
 import { idTokenReader } from './id-token.ts'
 
 const SCOPES = 'openid email profile'
-/** Metadata change rarely. Keys are fetched when an unknown one signs. */
+/** Lifetime of cached metadata, which change rarely. Keys are fetched when an unknown key has signed. */
 const METADATA_MS = 3_600_000
-/** After a failure the last value is used for this long before the next attempt. */
+/** After a failure, the last value is used for this time before the next attempt. */
 const RETRY_MS = 60_000
 const ENDPOINTS = ['authorization_endpoint', 'token_endpoint', 'jwks_uri'] as const
 
@@ -65,7 +65,7 @@ export function openidClient (
 
 async function discover (settings: OpenidProvider, timeout: number): Promise<openid.Configuration> {
   const { issuer, client_id, client_secret, token_endpoint_auth_method } = settings
-  // Verifies ID token signatures even when the provider sends the token itself: on loopback no TLS protects it.
+  // Verifies ID token signatures even when the provider sends the token itself, because on loopback no TLS protects it.
   const execute = [openid.enableNonRepudiationChecks, ...(isPlainHttp(issuer) ? [openid.allowInsecureRequests] : [])]
   const authenticate: openid.ClientAuth = (server, client, body, headers) => {
     const supported = server.token_endpoint_auth_methods_supported ?? ['client_secret_basic']
@@ -76,14 +76,14 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
   const config = await openid.discovery(new URL(issuer), client_id, undefined, authenticate, {
     execute, timeout, [openid.customFetch]: fetchFromProvider
   })
-  // Checked before caching: unusable metadata must not stay for an hour.
+  // Check before caching, because unusable metadata must not stay in the cache for an hour.
   const metadata = config.serverMetadata()
   const unsafe = ENDPOINTS.find((name) => !isSafeAddress(metadata[name] ?? ''))
   if (unsafe !== undefined) throw unusableResponse(unsafe)
   return config
 }
 
-/** Reads the ID token, or the userinfo endpoint when the token does not say whether the address is verified. */
+/** Reads the ID token, or the userinfo endpoint if the token does not say whether the address is verified. */
 async function profileFrom (
   config: openid.Configuration, accessToken: string, claims: openid.IDToken
 ): Promise<Profile> {
@@ -91,7 +91,7 @@ async function profileFrom (
   const { issuer, userinfo_endpoint } = config.serverMetadata()
   const userinfo: openid.UserInfoResponse | openid.IDToken =
     isEnough || userinfo_endpoint === undefined ? claims : await openid.fetchUserInfo(config, accessToken, claims.sub)
-  // Both from the same source, because `email_verified` refers to the address beside it.
+  // Both values from the same source, because `email_verified` refers to the address of that source.
   const { email, email_verified } = userinfo.email === undefined ? claims : userinfo
   const { name, preferred_username, nickname, picture } = { ...claims, ...userinfo }
   return profileOf({

@@ -5,9 +5,9 @@ import { unusableResponse } from './errors.ts'
 export interface Profile {
   subject: string
   email: string | undefined
-  /** True only when the provider says so. */
+  /** True only when the provider confirms it. */
   emailVerified: boolean
-  /** The fields that are kept, under the names of Supabase Auth. All other fields of the provider are dropped. */
+  /** The fields that are kept, with the names of Supabase Auth. All other fields of the provider are dropped. */
   metadata: Metadata
 }
 
@@ -23,14 +23,14 @@ export interface ProfileClaims {
 
 const LONGEST_SUBJECT = 255
 const LONGEST_ADDRESS = 500
-/** Every access token contains the metadata, so they must be short. */
+/** Every access token contains the metadata, so names must be short. */
 const LONGEST_NAME = 100
 
 export function profileOf ({ issuer, subject, email, emailVerified, name, userName, picture }: ProfileClaims): Profile {
   const sub = text(subject, LONGEST_SUBJECT)
   if (sub === undefined) throw unusableResponse('subject')
   const address = typeof email === 'string' && isEmail(email) ? normalizeEmail(email) : undefined
-  // Some providers send it as a string.
+  // Some providers send `email_verified` as a string.
   const isVerified = address !== undefined && (emailVerified === true || emailVerified === 'true')
   const metadata = metadataOf(sub, issuer, { address, isVerified, name, userName, picture })
   return { subject: sub, email: address, emailVerified: isVerified, metadata }
@@ -59,7 +59,7 @@ function metadataOf (
   }
 }
 
-/** Text that PostgreSQL can store: it rejects NUL and lone surrogates. Text that is too long is left out. */
+/** A text that PostgreSQL can store, without NUL and lone surrogates. Undefined for a text that is too long. */
 function text (value: unknown, longest: number): string | undefined {
   if (typeof value !== 'string' || value.trim() === '' || value.length > longest) return undefined
   return /\p{Cc}/u.test(value) || !value.isWellFormed() ? undefined : value

@@ -22,12 +22,12 @@ import {
   ACCOUNT, ADMINISTRATION, backToAccount, LINK, NO_FACTOR, OPEN_ADMINISTRATION, PASSWORD, requireVisitor, SIGN_OUT
 } from './page-visitor.ts'
 
-/** The page's confirmations, by the word in its URL. */
+/** The confirmations that the page can show, by the word in its URL. */
 const DONE: ReadonlyMap<string, TextKey> = new Map([
   ['fatto', 'done'], ['password', 'passwordSaved'], ['indirizzo', 'addressConfirmed']
 ])
 
-/** A form of the account page that calls one route and returns to the account. */
+/** A form of the account page. It calls one route, and returns to the account page. */
 interface AccountForm {
   url: string
   names: readonly [operationId: string, summary: string]
@@ -51,7 +51,7 @@ const FORMS: readonly AccountForm[] = [{
   url: `${ACCOUNT}/fattori/rimuovi`,
   names: ['postRimuoviFattore', 'Rimuove un secondo fattore'],
   fields: ['id'],
-  // Recovery codes alone are no second factor, so they are removed with the last one.
+  // Recovery codes alone are no second factor, so they are removed with the last other factor.
   routeCall: ({ id }) => ({ method: 'DELETE', url: `${below('/auth/v1/factors', id)}?rimuovi_codici=true` })
 }, {
   url: `${ACCOUNT}/fattori/rinomina`,

@@ -11,7 +11,7 @@ import { field, form, languageChoice, link, NOTHING, titleOf } from './page-elem
 import { fill, SCOPE_TEXTS, type Language, type Texts } from './page-texts.ts'
 import { ACCOUNT, LINK, NEW_KEY } from './page-visitor.ts'
 
-/** The texts, the date format, and whether devices can be used. */
+/** The texts, the date format, and whether the page can use devices. */
 export interface Wording { texts: Texts, day: (instant: string | Date) => string, hasDevices: boolean }
 
 export function wordingOf (texts: Texts, language: Language, hasDevices: boolean): Wording {
@@ -37,7 +37,7 @@ ${action}</li>
 `
 }
 
-/** Asks for a second click without scripts: for destructive actions, and for rarely used ones. */
+/** Asks for a second click, without scripts. Used for destructive and for rare actions. */
 function surely (label: string, about: string, action: Html): Html {
   return html`<details><summary>${label}<span class="hidden"> ${about}</span></summary>
 ${action}</details>
@@ -102,7 +102,7 @@ export function passkeyList (all: readonly Passkey[], wording: Wording): Html {
   return section(texts.passkeys, html`${list(items, texts.noPasskeys)}${add}`)
 }
 
-/** @param known the providers in the settings */
+/** @param known the providers in the settings of this server */
 export function identityList (
   all: readonly IdentityRow[], known: readonly { name: string }[], { texts }: Wording
 ): Html {
@@ -134,10 +134,10 @@ export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html 
   return section(texts.keys, html`${list(items, texts.noKeys)}${link(NEW_KEY, texts.newKey)}`)
 }
 
-/** How many characters of an unknown user agent are shown. */
+/** Maximum characters that are shown of an unknown user agent. */
 const SHOWN = 60
 
-/** Browser and system of a non-empty `User-Agent`, by their usual names: `Firefox, Windows`. */
+/** Browser and system of a non-empty `User-Agent`, with their usual names: `Firefox, Windows`. */
 function deviceName (userAgent: string): string {
   const { browser, os } = Bowser.parse(userAgent)
   if (browser.name === undefined || os.name === undefined) {

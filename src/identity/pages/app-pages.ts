@@ -16,10 +16,10 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
     'postContinua', 'Torna all’applicazione con una sessione', ['app']
   ), async (request, reply) => {
     const visitor = await requireVisitor(request)
-    // The cookie has expired.
+    // Undefined if the cookie has expired.
     const routeCall = appOf(request)
     if (routeCall === undefined) throw new RedirectError(ACCOUNT)
-    // Another request has replaced it. The person agrees only to the one that the page shows.
+    // Another request has replaced it. The person agrees only to the request that the page shows.
     if (request.body.app !== tagOf(routeCall)) return showContinue(request, reply, visitor, routeCall)
     return await goOn(request, reply, visitor)
   })
@@ -47,7 +47,7 @@ export async function goOn (request: FastifyRequest, reply: FastifyReply, visito
   return showReturn(request, reply, redirectWithCode(routeCall.redirectTo, code))
 }
 
-/** For a person who is already signed in: a button, because a GET must not sign them in to the front end. */
+/** A button for a person who is already signed in, because a GET must not sign a person in to the front end. */
 export function showContinue (
   request: FastifyRequest, reply: FastifyReply, { user: { email } }: Visitor, routeCall: AppRequest
 ): FastifyReply {
@@ -61,14 +61,14 @@ ${continueForm(routeCall, texts)}${
 
 export function continueForm (routeCall: AppRequest, texts: Texts): Html {
   const { protocol, host } = new URL(routeCall.redirectTo)
-  // The front end's name for users.
+  // The name of the front end that users see.
   const who = host || protocol.slice(0, -1)
   return html`<p>${fill(texts.appAsks, who)}</p>
 ${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(routeCall) } })}${
   form({ action: DECLINE, button: texts.decline, about: who, isQuiet: true })}`
 }
 
-/** Sends the browser to another origin after a form, which a redirect may not do (`form-action` in the policy). */
+/** Sends the browser to another origin after a form. A redirect is not allowed there (`form-action` in the policy). */
 function showReturn (request: FastifyRequest, reply: FastifyReply, address: string): FastifyReply {
   reply.header('refresh', `0;url=${address}`)
   return show(request, reply, (texts) => ({

@@ -5,7 +5,7 @@ export class Refused extends Error {
   readonly status: number
   readonly code: string
   readonly reasons: readonly string[]
-  /** Seconds. */
+  /** Seconds to wait before a retry. */
   readonly retryAfter: number
   constructor (status: number, code: string, reasons: readonly string[] = [], retryAfter = 0) {
     super(code)
@@ -31,10 +31,10 @@ export interface RouteCall {
 interface ErrorResponse { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
 
 /**
- * Calls a route of this server for the person, in process. The pages use the same routes as every other client, which
- * do the checks, rate limits, audit log and second-factor rules.
- * @param reply passes the cookies of the answer on to the browser
- * @returns the JSON of the answer
+ * Calls a route of this server for the person, in process. The pages use the same routes as every other client, so the
+ * same checks, rate limits, audit log and second-factor rules apply.
+ * @param reply the reply that gets the cookies of the route's response
+ * @returns the JSON of the response
  * @throws Refused
  */
 export async function callRoute<T = unknown> (
@@ -47,7 +47,7 @@ export async function callRoute<T = unknown> (
     remoteAddress: request.ip,
     headers: {
       ...(agent === undefined ? {} : { 'user-agent': agent }),
-      // The protocol recognizes the browser that signed up by a cookie.
+      // The protocol recognizes the browser of the sign-up by a cookie.
       ...(cookie === undefined ? {} : { cookie }),
       ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
     },
@@ -102,7 +102,7 @@ const WEAKNESSES: readonly (readonly [string, TextKey])[] = [
   ['length', 'passwordLength'], ['characters', 'passwordCharacters'], ['pwned', 'passwordWeak']
 ]
 
-/** The key of the text that explains a refusal. @param otherwise the text when its code means nothing to a person */
+/** The key of the text that explains a refusal. @param otherwise the key for codes without a text for users */
 export function wordsFor (
   { status, code, reasons }: Pick<Refused, 'status' | 'code' | 'reasons'>, otherwise: TextKey = 'failed'
 ): TextKey {

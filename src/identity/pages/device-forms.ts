@@ -9,13 +9,13 @@ import { hidden } from './page-elements.ts'
 import type { Texts } from './page-texts.ts'
 import { ACCOUNT, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
 
-/* Addresses of the device forms. Their challenges are at `/opzioni` below. */
+/* URLs of the device forms. The URL of a form's challenge ends with `/opzioni`. */
 export const SIGN_IN_PASSKEY = `${SIGN_IN}/passkey`
 export const ADD_PASSKEY = `${ACCOUNT}/passkey`
 export const PROVE_DEVICE = `${SECOND_FACTOR}/dispositivo`
 export const ADD_DEVICE = `${ACCOUNT}/dispositivo`
 
-/** The script's input before it asks a device: form fields, and the options for the device. */
+/** The data that the script needs to ask a device: form fields, and the options for the device. */
 export const DeviceQuestion = Closed({
   fields: Closed({ challenge: Type.String(), id: Type.Optional(Type.String()) }),
   create: Type.Boolean(),
@@ -29,7 +29,7 @@ export function asksDevices (config: Config): boolean {
 
 /**
  * A form that the script submits with a device's response. It is shown only with scripts and device support.
- * @param values further fields; the challenge fills in the empty ones
+ * @param values further fields. The script fills in empty ones from the challenge
  */
 export function deviceForm (
   { action, button, values = {} }: { action: string, button: string, values?: Readonly<Record<string, string>> },
@@ -43,13 +43,13 @@ ${hidden({ challenge: '', credential: '', ...values })}<button class="quiet">${b
 `
 }
 
-/** The device's response as the script wrote it. @throws Refused */
+/** The device's response, as the script has written it. @throws Refused */
 export function parseResponse (credential = ''): object {
   try {
     const response: unknown = JSON.parse(credential)
     if (typeof response === 'object' && response !== null) return response
   } catch {
-    // Not JSON.
+    // The text is no JSON.
   }
   throw new Refused(400, 'webauthn_verification_failed')
 }

@@ -19,8 +19,8 @@ const CODES = '/auth/v1/factors/recovery-codes'
 type Enrolled = Static<typeof EnrolledFactor>
 
 /**
- * A person's second factors. Secrets that are shown once (of an app, recovery codes) are the response to the form
- * itself, so no URL shows them again.
+ * A person's second factors. Secrets that are shown once (of an app, recovery codes) are in the response to the form,
+ * so no URL shows them again.
  */
 const factorPages: FastifyPluginAsyncTypebox = async (app) => {
   app.post(NEW, formPage('postNuovaApp', 'Comincia la registrazione di un’app', []), async (request, reply) => {
@@ -52,7 +52,7 @@ const factorPages: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default factorPages
 
-/** After a new factor was proven: the first one issues recovery codes, for when it is lost. */
+/** The page after the proof of a new factor. With the first factor it shows recovery codes, in case of a loss. */
 export async function afterFirstProof (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor
 ): Promise<FastifyReply> {
@@ -65,7 +65,7 @@ async function makeCodes (request: FastifyRequest, { token, user: { factors } }:
   return (await callRoute<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
 }
 
-/** @param enrolled without `totp` when the form does not carry the secret that was shown */
+/** @param enrolled without `totp` when the form does not contain the secret that was shown */
 function showEnrolment (
   request: FastifyRequest,
   reply: FastifyReply,

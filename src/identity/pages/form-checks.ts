@@ -16,9 +16,9 @@ const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da un
  * except over plain http to other hosts than localhost. Otherwise `Origin` and a `SameSite=Strict` cookie prove it.
  *
  * A browser without that cookie stores no session cookie either. The request is rejected before it uses up a code or a
- * link. The answer sets the cookie again, in case the person has allowed cookies meanwhile. An old browser's form may
- * come from another site. That site gains nothing by the cookie in the answer: each of our pages sets it, too, and
- * `SameSite=Strict` keeps it out of other sites' forms.
+ * link. The response sets the cookie again, in case the person has allowed cookies meanwhile. In an old browser the
+ * form may be from another site. The cookie in the response does not help that site, because a browser does not send a
+ * `SameSite=Strict` cookie with forms of other sites.
  */
 export default fp(async function forms (app) {
   await app.register(cookie)
@@ -44,7 +44,7 @@ export default fp(async function forms (app) {
   })
 }, { name: 'page-forms' })
 
-/** Whether the form is of this server, by `Sec-Fetch-Site`, or by `Origin` where the browser does not send that. */
+/** Whether a page of this server sent the form, by `Sec-Fetch-Site` or, in browsers without it, by `Origin`. */
 function isOwnForm ({ headers: { 'sec-fetch-site': site, origin }, server, host }: FastifyRequest): boolean {
   if (site !== undefined) return site === 'same-origin'
   if (origin === undefined) return true

@@ -33,7 +33,7 @@ async function makeKey (
 ): Promise<FastifyReply> {
   const visitor = await requireVisitor(request)
   const { name, days, scopes } = routeCall
-  // A key without scopes would have them all.
+  // A key without scopes would have all scopes.
   if (scopes.length === 0) return showForm(request, reply, visitor, { ...routeCall, refused: 'keyScopeMissing' })
   try {
     const query = new URLSearchParams({ name: name.trim(), days: days.trim(), scopes: scopes.join(',') })
@@ -42,7 +42,7 @@ async function makeKey (
     return showKey(request, reply, apiKey)
   } catch (err) {
     const refused = refusalOf(err)
-    // Other refusals, such as a missing proof, lead to other pages.
+    // Other refusals, such as a missing proof, redirect to other pages.
     if (refused.code !== 'RICHIESTA_NON_VALIDA' && refused.code !== 'TROPPE_CHIAVI') throw err
     return showForm(request, reply, visitor, { ...routeCall, refused })
   }

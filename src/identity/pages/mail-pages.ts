@@ -15,7 +15,7 @@ import { backToAccount, beginVisit, needsPassword, PASSWORD } from './page-visit
 
 const FORGOT = '/auth/recupera'
 
-/** The page of a link, by the type in its URL: title, text and button. */
+/** The page of a link: title, text and button, by the type in its URL. */
 const KINDS: ReadonlyMap<string, readonly [TextKey, TextKey, TextKey]> = new Map([
   ['invite', ['inviteTitle', 'inviteText', 'accept']],
   ['recovery', ['recoveryTitle', 'recoveryText', 'continue']],
@@ -30,7 +30,7 @@ const LinkQuery = Type.Object({
 const mailPages: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { keys } } = app
 
-  // Mail scanners open links, too, so only the button uses the link up.
+  // Mail scanners also open links, so only the button uses the link up.
   app.get(CONFIRM, page('getConferma', 'La pagina del collegamento di una e-mail', {
     querystring: LinkQuery
   }), async (request, reply) => {
@@ -48,7 +48,7 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
       return await prove(request, reply, { type, token_hash })
     } catch (err) {
       const refused = refusalOf(err)
-      // The button was pressed before, by the person or by a mail scanner.
+      // The person, or a mail scanner, has pressed the button before.
       const confirmed = await confirmedByLink(db, keys, token_hash)
       if (confirmed) return showWaiting(request, reply, confirmed)
       return showLink(request, reply, { token: token_hash, type }, refused)
@@ -88,7 +88,7 @@ interface Attempt { email?: string, refused?: Refused }
 async function proveCode (
   request: FastifyRequest, reply: FastifyReply, email: string, code: string
 ): Promise<FastifyReply> {
-  // A typed code does not say what its mail was for.
+  // A typed code does not show the purpose of its mail.
   const kinds = await kindsSentTo(request.server.db, normalizeEmail(email))
   const type = kinds[0]?.startsWith('email_change') ? 'email_change' : 'email'
   const proof = { type, email: email.trim(), token: code.trim() }
@@ -109,7 +109,7 @@ async function prove (
   const response = await callRoute<AuthSession | { msg: string }>(request, {
     method: 'POST', url: '/auth/v1/verify', payload
   })
-  // A change of address waits for the other address, unless that has confirmed meanwhile.
+  // After a change of address, the other address must confirm, unless it has confirmed meanwhile.
   if ('msg' in response) {
     const { email = '', token_hash } = payload
     const confirmed = token_hash === undefined
@@ -129,7 +129,7 @@ function showWaiting (request: FastifyRequest, reply: FastifyReply, confirmed: '
   }))
 }
 
-/** The page of a link. A refused link is void, except after a 429 or 5xx, when it was not looked up. */
+/** The page of a link. A refused link is void, except after a 429 or 5xx, when the link was not looked up. */
 function showLink (
   request: FastifyRequest, reply: FastifyReply, { token, type }: { token: string, type: string }, refused?: Refused
 ): FastifyReply {
@@ -172,7 +172,7 @@ function showCode (request: FastifyRequest, reply: FastifyReply, { email, refuse
 
 /**
  * Strangers who know an address can use up the attempts on its codes for an hour. The link in the same mail still
- * works, and the page always says so. It does not reveal whether a code was void or wrong.
+ * works, so the page always mentions the link. The text does not reveal whether a code was void or wrong.
  */
 function explainCode (refused: Refused, texts: Texts): string {
   if (refused.status === 429) return fill(texts.tooManyCodes, minutesOf(refused))

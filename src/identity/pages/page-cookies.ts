@@ -17,7 +17,7 @@ const FORM = /^([0-9a-f-]{36})\.([0-9a-f]{64})$/
 const VERIFIER = /^[\w-]{43}$/
 const FLOW_SECONDS = 900
 
-/** A front end's sign-in request: where to return to, and its PKCE challenge. */
+/** A front end's request for a sign-in: the URL to return to, and its PKCE challenge. */
 export interface AppRequest { redirectTo: string, challenge: Challenge }
 
 export const AppQuery = Type.Object({
@@ -40,7 +40,7 @@ export function clearSession (reply: FastifyReply): void {
   clear(reply, 'session')
 }
 
-/** Marks a browser that has seen a page. It sends the mark with our own forms, and never with those of other sites. */
+/** Marks a browser that has seen a page. It sends the mark with forms of this server only. */
 export function setMark (reply: FastifyReply): void {
   set(reply, 'form', '1', { sameSite: 'strict' })
 }
@@ -62,7 +62,7 @@ export function setApp (reply: FastifyReply, { redirectTo: redirect_to, challeng
   set(reply, 'app', value, { maxAge: FLOW_SECONDS })
 }
 
-/** Validated again, because others may have written the cookie. */
+/** Validate again, because others may have written the cookie. */
 export function appOf (request: FastifyRequest): AppRequest | undefined {
   const value = read(request, 'app')
   if (value === undefined) return undefined
@@ -79,8 +79,8 @@ export function clearApp (reply: FastifyReply): void {
 }
 
 /**
- * Undefined when no front end sent the person. A URL that is not allowed is rejected, not replaced: a stranger may have
- * written the link, and the person expects to return to the front end that sent them.
+ * The request of the front end that sent the person. Undefined when no front end did. A URL that is not allowed is
+ * rejected, not replaced, because a stranger may have written the link.
  * @throws Refused
  */
 export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
@@ -94,7 +94,7 @@ export function readAppRequest (config: Config, query: Static<typeof AppQuery>):
   return { redirectTo, challenge }
 }
 
-/** Identifies a request, so that the button answers the one that was shown: another page may have replaced it. */
+/** Identifies a request. The button confirms only the request that its page shows, which others may replace. */
 export function tagOf ({ redirectTo, challenge: { code_challenge } }: AppRequest): string {
   return hash('sha256', `${code_challenge} ${redirectTo}`, 'base64url')
 }
@@ -113,7 +113,7 @@ function badApp (): Refused {
 
 function set (reply: FastifyReply, name: string, value: string, more: CookieSerializeOptions = {}): void {
   const { nameOf, attributes } = ownCookies(reply.server.identity.config.PUBLIC_URL)
-  // Lax, so that a person who follows a link from another site is signed in.
+  // Lax, so that a link from another site opens the page as the signed-in person.
   reply.setCookie(nameOf(name), value, { ...attributes, sameSite: 'lax', ...more })
 }
 

@@ -9,11 +9,11 @@ export const NOTHING = html``
 
 const NAMES: Readonly<Record<Language, string>> = { it: 'Italiano', en: 'English', de: 'Deutsch', fr: 'Français' }
 
-/** A single-line input. An error is shown below it and announced by screen readers. */
+/** A single-line input. A screen reader announces the error, which is shown below the input. */
 export interface Field {
   name: string
   label: string
-  /** Set when a page has two fields of one name. */
+  /** Set when a page has two fields with the same name. */
   id?: string
   type?: 'text' | 'email' | 'password'
   autocomplete: string
@@ -51,7 +51,7 @@ ${LANGUAGES.map((each) => html`<option value="${each}" lang="${each}"${
 `
 }
 
-/** Check boxes, each a field of its own, all optional. An error is shown above them. */
+/** Optional check boxes, each with its own field. An error is shown above them. */
 export function checks (
   legend: string, options: readonly { name: string, label: string, isChosen: boolean }[], error: string | undefined
 ): Html {
@@ -69,7 +69,7 @@ export function hidden (values: Readonly<Record<string, string>>): Html[] {
 
 /**
  * A form that works without scripts.
- * @param about the object of the button, for screen readers, when several buttons have the same label
+ * @param about text for screen readers, when several buttons have the same label
  */
 export function form (
   { action, button, content = NOTHING, values = {}, isQuiet = false, about }:
@@ -105,10 +105,10 @@ export function titleOf (name: string): string {
   return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
 }
 
-/** URL of the only script, which prevents double submits and asks devices for their responses. */
+/** URL of the only script. It prevents double submits, and asks devices for their responses. */
 export const SCRIPT = '/auth/moduli.js'
 
-/** The style of all pages for users: light or dark as the browser prefers, and readable on a phone. */
+/** The style of all pages for users. It follows the browser's light or dark mode, and is readable on a phone. */
 const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8')
 const POLICY = pagePolicy(STYLE, ["form-action 'self'", "script-src 'self'", "connect-src 'self'"])
 
@@ -117,7 +117,7 @@ export interface Page {
   content: Html
   isFaulty?: boolean
   hasForms?: boolean
-  /** Defaults to the reply's status, which is 200 unless set. */
+  /** The status of the response, 200 by default. */
   status?: number
 }
 

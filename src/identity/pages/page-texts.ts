@@ -16,7 +16,7 @@ export const SCOPE_TEXTS: Readonly<Record<Scope, TextKey>> = {
   lettura: 'scopeRead', scrittura: 'scopeWrite', invio: 'scopeSend', amministrazione: 'scopeAdmin'
 }
 
-/** The browser's preferred language (`Accept-Language`); Italian when none is supported. */
+/** The browser's preferred language (`Accept-Language`). Italian when none is supported. */
 export function languageOf ({ headers }: { headers: { 'accept-language'?: string | undefined } }): Language {
   return preferredLanguage(headers['accept-language'], LANGUAGES)
 }

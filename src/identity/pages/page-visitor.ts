@@ -12,9 +12,9 @@ export const SECOND_FACTOR = '/auth/verifica'
 export const CONTINUE = `${SIGN_IN}/continua`
 export const DECLINE = `${SIGN_IN}/rifiuta`
 export const ACCOUNT = '/auth/account'
-/** The word in the account's URL for a person who must prove a second factor and has none. */
+/** The last word in the account page's URL for a person who needs a second factor and has none. */
 export const NO_FACTOR = 'fattore'
-/** Its form opens the pages of the administrators at `ADMINISTRATION`. */
+/** The form with this URL opens the administrators' pages at `ADMINISTRATION`. */
 export const OPEN_ADMINISTRATION = `${ACCOUNT}/amministrazione`
 export const ADMINISTRATION = '/ad/'
 export const PASSWORD = '/auth/password'
@@ -23,7 +23,7 @@ export const NEW_KEY = `${ACCOUNT}/chiavi/nuova`
 
 export interface Visitor extends SignedIn {
   caller: PersonPrincipal
-  /** An access token of the session, to call the routes with. */
+  /** An access token of the session, for calls of the routes. */
   token: string
 }
 
@@ -42,7 +42,7 @@ export async function findVisitor (
   const signedIn = sessionId === undefined ? undefined : await findSignedIn(db, sessionId)
   if (signedIn === undefined) return undefined
   const { access_token: token } = await sessionResponse(signer, signedIn.user, signedIn.session)
-  // As for every other client: the token carries no rights.
+  // The same check as for every other client, because the token contains no rights.
   const caller = await authenticator.bearer(token, request)
   if (typeof caller === 'string' || caller.userId === undefined) return undefined
   return { ...signedIn, token, caller: { ...caller, userId: caller.userId } }
@@ -65,13 +65,13 @@ export async function requireVisitor (
   throw new RedirectError(then === undefined ? SECOND_FACTOR : `${SECOND_FACTOR}?dopo=${then}`)
 }
 
-/** Begins the browser's session, and ends its earlier one, which no cookie would name any more. */
+/** Begins a session for the browser. Ends the browser's earlier session, because no cookie contains its id any more. */
 export async function beginVisit (
   request: FastifyRequest, reply: FastifyReply, { access_token }: Pick<AuthSession, 'access_token'>
 ): Promise<Visitor> {
   const caller = await request.server.identity.authenticator.bearer(access_token, request)
   const visitor = typeof caller === 'string' ? undefined : await findVisitor(request, caller.sessionId)
-  // Another request has ended the session meanwhile.
+  // Another request has ended the session.
   if (visitor === undefined) throw new RedirectError(SIGN_IN)
   const earlier = sessionOf(request)
   if (earlier !== visitor.session.id) await endVisit(request, earlier)
@@ -91,7 +91,7 @@ export async function backToAccount (reply: FastifyReply, word = 'fatto'): Promi
   return await reply.redirect(`${ACCOUNT}?esito=${word}`, 303)
 }
 
-/** Whether the person must choose a password, because no other sign-in would work. */
+/** Whether the person must choose a password, because the account has no other way to sign in. */
 export function needsPassword ({ user: { password_hash, identities } }: SignedIn): boolean {
   return password_hash === null && identities.every(({ provider }) => provider === 'email')
 }

@@ -8,11 +8,11 @@ import { formPage, page } from './page-route.ts'
 import { languageOf, type Texts } from './page-texts.ts'
 import { ACCOUNT, backToAccount, PASSWORD, requireVisitor, SIGN_OUT, type Visitor } from './page-visitor.ts'
 
-/** The sign-in is too old. The current password makes up for it. */
+/** The sign-in was too long ago, so the route requires the current password. */
 const SIGN_IN_OLD = 'reauthentication_needed'
 const OF_NEW = ['weak_password', 'same_password']
 
-/** Sets a password. The route decides whether the current one is required, and then the page asks for it. */
+/** Sets a password. If the route requires the current one, the page asks for it. */
 const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
   app.get(PASSWORD, page('getPassword', 'La pagina per scegliere una password'), async (request, reply) => {
     const visitor = await requireVisitor(request, ['password'], 'password')
@@ -26,7 +26,7 @@ const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
     const visitor = await requireVisitor(request, ['password'], 'password')
     const { token, user } = visitor
     try {
-      // Without a language setting, mails use the language of this page from now on.
+      // If the person has no language setting, mails use the language of this page from now on.
       const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
       const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
       await callRoute(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
@@ -75,7 +75,7 @@ function showPassword (
         action: PASSWORD,
         button: texts.savePassword,
         content: [
-          // Tells password managers which account it is.
+          // Shows password managers the account.
           html`<input name="email" type="email" value="${email}" autocomplete="username" readonly hidden>\n`,
           isOfCurrent || hasCurrent ? current : NOTHING,
           chosen

@@ -23,13 +23,13 @@ import signInPages from './sign-in-pages.ts'
 const ROOT = '/auth/'
 
 /**
- * The pages for users, under `/auth/`: HTML rendered by the server, forms that work without scripts, in the browser's
- * language. A GET changes nothing.
+ * The pages for users under `/auth/`. The server renders HTML in the browser's language, and forms work without
+ * scripts. A GET changes no data.
  */
 const pages: FastifyPluginAsync = async (app) => {
   await app.register(forms)
   app.setErrorHandler(showError)
-  // A separate file, because the policy of the pages forbids inline scripts.
+  // The script is a separate file, because the policy of the pages forbids inline scripts.
   const script = readFileSync(new URL('forms.js', import.meta.url), 'utf8')
   app.get(SCRIPT, page('getScriptModuli', 'Lo script delle pagine'), async (_request, reply) =>
     reply.header('cache-control', 'no-cache').type('text/javascript; charset=utf-8').send(script))
@@ -41,7 +41,7 @@ const pages: FastifyPluginAsync = async (app) => {
 export default pages
 
 /**
- * `/` shows a person the purpose and the links of the service. For a program, which does not accept HTML, it is a 404.
+ * `/` shows the purpose and the links of the service to a person. A program, which does not accept HTML, gets a 404.
  */
 export const home: FastifyPluginAsync = async (app) => {
   const { CORS_ORIGINS: [frontEnd], IDP_URL } = app.identity.config
@@ -60,13 +60,13 @@ ${frontEnd === undefined ? NOTHING : link(frontEnd, texts.openApp)}${
 }
 
 /**
- * Unknown URLs below `/auth`: a person gets a page in their language, a program the usual error. `/auth` without the
- * slash redirects a person to the first page.
+ * For unknown URLs below `/auth`, a person gets a page in the browser's language, and a program the usual error.
+ * `/auth` without a slash redirects a person to the first page.
  */
 export const unknownPages: FastifyPluginAsync = async (app) => {
   app.setErrorHandler<FastifyError>((err, request, reply) => {
     if (!wantsPage(request)) return renderError(err, request, reply)
-    // A form's URL, which a browser requests again after a switch to another program.
+    // The URL of a form. A browser may request it again when the person returns from another program.
     if (err.statusCode === 405) return reply.redirect(ROOT, 303)
     return showError(err, request, reply).header('vary', 'accept, accept-language')
   })

@@ -25,7 +25,7 @@ const ReturnQuery = Type.Object({
 
 /**
  * Sign-in and linking through another provider, as a client with PKCE. The secret is in a cookie of this browser. A
- * button exchanges the code, because a GET must change nothing.
+ * button exchanges the code, because a GET must change no data.
  */
 const providerPages: FastifyPluginAsyncTypebox = async (app) => {
   const { PUBLIC_URL } = app.identity.config
@@ -73,7 +73,7 @@ const providerPages: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request, reply) => {
     await requireVisitor(request)
     const { access_token: token } = await exchange(request, request.body.code)
-    // The page's session continues, at the level that was proven in it.
+    // The session on the pages continues, with the level that it had.
     await callRoute(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
     return await backToAccount(reply)
   })
@@ -84,7 +84,7 @@ function requireProvider ({ server: { identity: { config } } }: FastifyReply, pr
   if (!config.OAUTH_PROVIDERS.some(({ name }) => name === provider)) throw new RisorsaNonTrovata()
 }
 
-/** Parameters for the provider, with the challenge of a new secret that the browser stores. */
+/** Parameters for the provider, with the challenge of a new secret. The browser stores the secret. */
 function challengeFor (reply: FastifyReply, provider: string, returnTo: string): URLSearchParams {
   const verifier = randomBytes(32).toString('base64url')
   setVerifier(reply, verifier)

@@ -17,7 +17,7 @@ import {
 
 const RECOVERY = `${SECOND_FACTOR}/recupero`
 
-/** The page after a proof, by the word in the URL. */
+/** The page to open after a proof, by the word in the URL. */
 const NEXT: ReadonlyMap<string, string> = new Map([['password', PASSWORD]])
 
 const secondFactorPages: FastifyPluginAsyncTypebox = async (app) => {
@@ -71,7 +71,7 @@ export async function proveApp (
   })
 }
 
-/** Redirects to one of our own pages, or back to the front end. */
+/** Redirects to a page of this server, or back to the front end. */
 export async function afterProof (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor, word = ''
 ): Promise<FastifyReply> {
@@ -82,11 +82,11 @@ export async function afterProof (
 interface Attempt {
   dopo?: string | undefined
   refused?: Refused
-  /** The factor that was tried; undefined for a recovery code. */
+  /** The factor of the failed attempt. Undefined for a recovery code. */
   id?: string | undefined
 }
 
-/** The page on which a second factor is proven, with a form for each. */
+/** The page for the proof of a second factor, with one form per factor. */
 export function showProof (
   request: FastifyRequest, reply: FastifyReply, { user: { factors } }: Visitor, { dopo, refused, id: tried }: Attempt
 ): FastifyReply {
@@ -102,7 +102,7 @@ export function showProof (
     const error = refused && explain(refused, texts, 'wrongCode')
     const errorOf = (id: string | undefined) => id === tried ? error : undefined
     const isOfDevice = devices.some(({ id }) => id === tried)
-    // Without scripts, the page has no form for a person who only has devices.
+    // Without scripts, the page has no form for a person whose factors are all devices.
     const noForm = alarm(texts.noFactorHere)
     const nothingHere = devices.length === 0 ? noForm : html`<noscript>${noForm}</noscript>`
     return {

@@ -6,7 +6,7 @@ import { alarm, link, show } from './page-elements.ts'
 import { fill, type TextKey, type Texts } from './page-texts.ts'
 import { RedirectError, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
 
-/** The text for a refusal, in the visitor's language. @param otherwise the text when its code has none */
+/** The text for a refusal, in the visitor's language. @param otherwise the text for a code without one */
 export function explain (
   refused: Pick<Refused, 'status' | 'code' | 'reasons' | 'retryAfter'>, texts: Texts, otherwise?: TextKey
 ): string {
@@ -17,16 +17,16 @@ export function minutesOf ({ retryAfter }: Pick<Refused, 'retryAfter'>): number 
   return Math.max(1, Math.ceil(retryAfter / 60))
 }
 
-/** Sets status, `retry-after` and logged code of a page about a refusal. 429 and 5xx stay, others become 400. */
+/** Sets status, `retry-after` and logged code of a page about a refusal. Codes except 429 and 5xx become 400. */
 export function settleRefusal ({ status, code, retryAfter }: Refused, request: FastifyRequest, reply: FastifyReply) {
   request.errorCode = code
   if (retryAfter > 0) reply.header('retry-after', retryAfter)
   reply.code(status === 429 || status >= 500 ? status : 400)
 }
 
-/** A refusal with one of these codes redirects the person to the proof of a second factor. */
+/** After a refusal with one of these codes, the person is redirected to the proof of a second factor. */
 const PROOF_WANTED = ['insufficient_aal', 'SECONDO_FATTORE_RICHIESTO', 'SECONDO_FATTORE_RECENTE']
-/** A refusal with one of these codes redirects the person to the sign-in page. */
+/** After a refusal with one of these codes, the person is redirected to the sign-in page. */
 const SESSION_ENDED = ['session_not_found', 'bad_jwt', 'no_authorization', 'NON_AUTENTICATO', 'user_not_found']
 
 export function showError (err: FastifyError | Refused | RedirectError, request: FastifyRequest, reply: FastifyReply) {
@@ -42,7 +42,7 @@ export function showError (err: FastifyError | Refused | RedirectError, request:
   }))
 }
 
-/** Settles an error that no called route has answered: a form of another site, the rate limit, an unexpected error. */
+/** Renders an error from before the call of a route: a form of another site, the rate limit, a defect. */
 function refusedBy (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const { status, codice: code } = settleError(err, request, reply)
   return { status, code, reasons: [], retryAfter: Number(reply.getHeader('retry-after') ?? 0) }

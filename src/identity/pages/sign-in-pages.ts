@@ -15,7 +15,7 @@ import {
   ACCOUNT, beginVisit, endVisit, findVisitor, needsPassword, PASSWORD, SIGN_IN, SIGN_OUT
 } from './page-visitor.ts'
 
-/** From our own pages, or from a front end. */
+/** The query of a link on a page of this server, or in a front end. */
 const SignInQuery = Type.Composite([PageQuery, AppQuery])
 
 interface Attempt { email?: string, refused?: Refused, hasSignedOut?: boolean }
@@ -60,9 +60,9 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
   app.post(SIGN_OUT, page('postUscita', 'Esce', { body: Fields(['altro']) }), async (request, reply) => {
     await endVisit(request)
     clearSession(reply)
-    // Otherwise a later person could see pages of this one in the history.
+    // Without this, a later user of the browser could see this person's pages in the history.
     reply.header('clear-site-data', '"cache"')
-    // The next person to sign in must not inherit the front end's request, unless it is this person under another name.
+    // Forget the front end's request, because the next user did not make it. Keep it for another account of this one.
     if (request.body.altro === undefined) clearApp(reply)
     return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
   })
@@ -77,7 +77,7 @@ export function showSignIn (
   const hasDevices = asksDevices(config)
   return show(request, reply, (texts) => {
     const error = refused && explain(refused, texts, 'badAddress')
-    // The page does not reveal which of the two fields is wrong.
+    // The error does not show which of the two fields is wrong.
     const isPassword = refused?.code === 'invalid_credentials'
     const content = [
       field({ name: 'email', label: texts.email, type: 'email', autocomplete: 'username', value: email }),

@@ -7,7 +7,7 @@ import { normalizeEmail } from './email.ts'
 export type UserRow = typeof users.$inferSelect
 export type IdentityRow = typeof identities.$inferSelect
 
-/** The columns of a second factor that may be shown. */
+/** The columns of a second factor that clients may see. */
 const FACTOR_COLUMNS = {
   id: factors.id,
   user_id: factors.user_id,
@@ -30,7 +30,7 @@ export async function findUser (db: Executor, by: { id: string } | { email: stri
   return row && await withIdentities(db, row)
 }
 
-/** A user, or the empty row of a soft-deleted one, for administrators. @throws AuthError user_not_found */
+/** A user, or the empty row of a soft-deleted user, for administrators. @throws AuthError user_not_found */
 export async function getUserOrDeleted (db: Executor, id: string): Promise<User> {
   const [row] = await db.select().from(users).where(eq(users.id, id))
   if (!row) throw new AuthError('user_not_found')
@@ -60,7 +60,7 @@ export function isBanned (until: Date | null): boolean {
   return until !== null && until.getTime() > Date.now()
 }
 
-/** True if any account has an imported hash, which takes another time to verify than a hash of this server. */
+/** True if any account has an imported hash. Its verification does not take the same time as that of a new hash. */
 export async function hasImportedHashes (db: Executor): Promise<boolean> {
   const found = await db.select({ id: users.id }).from(users).where(isImportedHash(users.password_hash)).limit(1)
   return found.length > 0
@@ -68,7 +68,7 @@ export async function hasImportedHashes (db: Executor): Promise<boolean> {
 
 export const USERS_AT_A_TIME = 1000
 
-/** The order of the index `users_created_at`, read backwards. */
+/** Uses the index `users_created_at` in reverse order. */
 const NEWEST_FIRST = [desc(users.created_at), desc(users.id)]
 const OLDEST_FIRST = [asc(users.created_at), asc(users.id)]
 
@@ -88,7 +88,7 @@ export async function pageOfUsers (
 
 interface UserPosition { created_at: string, id: string }
 
-/** All users, or all that match a condition, newest first, in batches. Only the last batch may be short or empty. */
+/** All users, or those that match a condition, newest first, in batches. Only the last batch may be short or empty. */
 export async function * allUsers (db: Executor, where?: SQL): AsyncGenerator<User[]> {
   let batch: User[] = []
   do {

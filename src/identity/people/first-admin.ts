@@ -11,7 +11,7 @@ import { countAdmins, createUser, deleteUser, updateUser } from './users.ts'
 export interface Account { email: string, password: string }
 
 const USUAL_EMAIL = 'admin@locanda.local'
-/** 32 characters without look-alikes: five bits each. */
+/** 32 characters without look-alikes, so five bits each. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 6
 const GROUP = 4
@@ -48,7 +48,7 @@ async function makeAdministrator (
       })
       return true
     }
-    // The address was never verified: the person who signed up with it may be a stranger.
+    // The address was never verified, so a stranger may have signed up with it.
     if (present) await deleteUser(tx, present.id)
     const password_hash = await app.identity.passwords.hash(checkSettings(password, email))
     const { id } = await createUser(tx, {
@@ -70,7 +70,7 @@ function checkSettings (password: string, email: string): string {
   return password
 }
 
-/** 120 bits that can be read out aloud. */
+/** A random password of 120 bits that a person can read out aloud. */
 function readablePassword (): string {
   const characters = [...randomBytes(GROUPS * GROUP)].map((byte) => ALPHABET[byte % ALPHABET.length]!)
   return Array.from({ length: GROUPS }, (_, at) => characters.slice(at * GROUP, (at + 1) * GROUP).join('')).join('-')

@@ -1,12 +1,12 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { validationFailed } from '../errors.ts'
 
-/** Bytes. Every access token contains the metadata, a third longer in base64; all request headers may have 16 KiB. */
+/** Maximum bytes. Every access token contains the metadata as base64. All request headers may have 16 KiB. */
 const LONGEST = { user: 8192, app: 1024 }
 
 /**
- * Validates metadata: as JSON at most 8 KiB for `user_metadata`, 1 KiB for `app_metadata`. NUL and lone surrogates are
- * rejected, because PostgreSQL cannot store them.
+ * Validates metadata. The JSON of `user_metadata` may have 8 KiB, that of `app_metadata` 1 KiB. Rejects NUL and lone
+ * surrogates, because PostgreSQL cannot store them.
  * @throws AuthError validation_failed
  */
 export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {
@@ -27,7 +27,7 @@ export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean
     })
     return isValidText && Buffer.byteLength(json) <= longest
   } catch {
-    // The nesting exceeds the stack.
+    // The nesting is too deep for the stack.
     return false
   }
 }

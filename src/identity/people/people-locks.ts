@@ -7,24 +7,24 @@ import { notDeleted, type UserRow } from './find-users.ts'
 /*
  * The lock order of every transaction on people. Two transactions with different orders can deadlock.
  *
- * 1. the counters of the addresses that a mail is asked for, in the order of the addresses
- * 2. `lockRights` or `lockSignIns`, where it is needed
+ * 1. the counters of the addresses to which a mail is sent, in the order of the addresses
+ * 2. `lockRights` or `lockSignIns`, if needed
  * 3. the account's row
- * 4. what belongs to the account: identities, tokens, flows, sessions, keys
+ * 4. rows of the account: identities, tokens, flows, sessions, keys
  * 5. the end of the audit log
  *
- * A token or code is first read without a lock to find its account, and used once the account is locked. A refresh
+ * A token or code is first read without a lock to find its account, and used after the account is locked. A refresh
  * locks only its session, then the end of the audit log.
  */
 
-/** Keeps other transactions from changing who is an administrator, so that at least one always remains. */
+/** Until the transaction ends, no other one can change who is an administrator. So at least one always remains. */
 export async function lockRights (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.rights})`)
 }
 
 /**
- * Serializes sign-ins through other providers: of two concurrent first sign-ins of a person, the second finds the
- * account of the first.
+ * Sign-ins through other providers run one after the other. So when a person signs in twice at the same time, the
+ * second sign-in finds the account of the first.
  */
 export async function lockSignIns (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.accounts})`)
@@ -35,12 +35,12 @@ export async function lockSignIns (tx: Transaction): Promise<void> {
  * end their sessions.
  */
 export async function lockUser (tx: Transaction, id: string): Promise<UserRow | undefined> {
-  // The weakest lock that prevents changes of the row: other rows may still reference it.
+  // The weakest lock that prevents changes of the row. Other transactions may still insert rows that reference it.
   const [row] = await tx.select().from(users).where(and(eq(users.id, id), notDeleted)).for('no key update')
   return row
 }
 
-/** Locks the rows of several persons, whose ids a query finds, like `lockUser`. Returns the ids. */
+/** Locks the rows of several people like `lockUser`. A query selects their ids. Returns the ids. */
 export async function lockUsers (tx: Transaction, ids: SQLWrapper): Promise<string[]> {
   const rows = await tx.select({ id: users.id }).from(users).where(and(inArray(users.id, ids), notDeleted))
     .orderBy(asc(users.id)).for('no key update')

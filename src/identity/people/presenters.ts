@@ -65,7 +65,7 @@ export function presentFactor (
   }
 }
 
-/** A session as its person sees it. @param current the session of the request */
+/** A session in the form that its owner sees. @param current the session of the request */
 export function presentSession (
   { id, created_at, updated_at, user_agent, ip }:
   Pick<Session, 'id' | 'user_agent' | 'ip'> & { created_at: Date, updated_at: Date },

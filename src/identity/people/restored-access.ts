@@ -9,10 +9,10 @@ export interface Ban { id: string, until: string }
 /** A revoked API key. The e-mail address is null for a person of an external provider. */
 export interface RevokedKey { id: string, name: string, user: string, email: string | null }
 
-/** Rejections of sessions of an external provider, which issues tokens for a day at most. */
+/** Rejections of sessions last this long, because an external provider's tokens are valid for a day at most. */
 const REFUSED_FOR = sql`now() + interval '25 hours'`
 
-/** The bans in force. */
+/** The current bans. */
 export async function bansInForce (db: Executor): Promise<Ban[]> {
   const rows = await db.select({ id: users.id, until: users.banned_until }).from(users)
     .where(and(notDeleted, gt(users.banned_until, sql`now()`))).orderBy(users.id)
@@ -20,8 +20,8 @@ export async function bansInForce (db: Executor): Promise<Ban[]> {
 }
 
 /**
- * Ends all access that a restored backup would revive: sessions, API keys, and links and codes in mails. They may have
- * been revoked since the backup.
+ * Ends all access that a restored backup contains: sessions, API keys, and links and codes in mails. They may have been
+ * revoked since the backup.
  * @returns the number of sessions, and the keys that had not expired
  */
 export async function endRestoredAccess (tx: Executor): Promise<{ sessions: number, keys: RevokedKey[] }> {
@@ -30,7 +30,7 @@ export async function endRestoredAccess (tx: Executor): Promise<{ sessions: numb
   await tx.delete(flow_states)
   const seen = await tx.update(seen_sessions).set({ revoked_at: sql`now()` }).where(isNull(seen_sessions.revoked_at))
     .returning({ id: seen_sessions.id, user_id: seen_sessions.user_id })
-  // The provider is asked about sessions that this server has not seen before.
+  // For sessions that this server has not seen, it asks the provider.
   await tx.execute(sql`insert into ${seen_sessions} (id, user_id, expires_at, revoked_at)
     select distinct user_id, user_id, ${REFUSED_FOR}, now() from ${seen_sessions}
     on conflict (id) do update set expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`)
@@ -44,7 +44,7 @@ export async function endRestoredAccess (tx: Executor): Promise<{ sessions: numb
   return { sessions: ended.length + seen.filter((row) => row.id !== row.user_id).length, keys }
 }
 
-/** Bans people again, at least until the given times. Returns those who exist. */
+/** Bans people again, at least until the given times. Returns the ids that exist. */
 export async function banAgain (tx: Executor, bans: readonly Ban[]): Promise<string[]> {
   const banned: string[] = []
   for (const { id, until } of bans) {
@@ -56,14 +56,14 @@ export async function banAgain (tx: Executor, bans: readonly Ban[]): Promise<str
   return banned
 }
 
-/** Deletes people again, also the last administrator. Returns those who existed. */
+/** Deletes people again, even the last administrator. Returns the ids that existed. */
 export async function deleteAgain (tx: Executor, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const deleted = await tx.delete(users).where(and(inArray(users.id, [...ids]), notDeleted)).returning({ id: users.id })
   return deleted.map(({ id }) => id)
 }
 
-/** The ids among these that belong to a person now. An administrator may have chosen a deleted person's id again. */
+/** The given ids that belong to a person now. An administrator may have used the id of a deleted person again. */
 export async function presentPeople (db: Executor, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const rows = await db.select({ id: users.id }).from(users)

@@ -10,9 +10,9 @@ import { addEmailIdentity, updateEmailIdentity, updateProviders } from './identi
 
 /**
  * Revokes all earlier access to an account whose address was never verified. A stranger may have signed up with the
- * address, to share the account when the owner of the address arrives. The transaction has locked the account's row.
- * After the commit the caller awaits `waitForListeners`.
- * @param provenId the identity that was just proven, which stays
+ * address, to share the account with its later owner. The transaction has locked the account's row. After the commit
+ * the caller awaits `waitForListeners`.
+ * @param provenId the identity that was just proven, which is not removed
  * @returns whether another identity, a session or a key was removed
  */
 export async function revokeUnprovenAccess (tx: Transaction, id: string, provenId?: string): Promise<boolean> {
@@ -24,20 +24,20 @@ export async function revokeUnprovenAccess (tx: Transaction, id: string, provenI
   await tx.delete(webauthn_credentials).where(eq(webauthn_credentials.user_id, id))
   const revoked = await revokeKeys(tx, id)
   await deleteTokens(tx, id)
-  // Codes of earlier sign-ins, and flows that would link another identity.
+  // Delete codes of earlier sign-ins, and flows that would link another identity.
   await tx.delete(flow_states).where(or(eq(flow_states.user_id, id), eq(flow_states.linking_user_id, id)))
   await tx.update(users).set({ password_hash: null, new_email: null }).where(eq(users.id, id))
   return removed.length + ended + revoked > 0
 }
 
-/** The audit log's reason for revoked access when an administrator hands an account to the owner of its address. */
+/** The reason in the audit log when an administrator's action gives an account to the owner of its address. */
 export const HANDED_OVER = { reason: 'handed_over' }
 
-/** The audit log's reason for revoked access when the owner of the address verifies it. */
+/** The reason in the audit log when the owner of the address verifies it. */
 export const ADDRESS_PROVEN = { reason: 'address_proven' }
 
 /**
- * Prepares an unproven account for the owner of its address: revokes earlier access and keeps only the e-mail identity.
+ * Prepares an unproven account for its address's owner: revokes earlier access, keeps only the e-mail identity.
  * @returns the account, and whether access was revoked
  */
 export async function resetToEmailIdentity (

@@ -5,8 +5,8 @@ import { users, type Metadata } from '#drizzle/tables/identity.ts'
 export type Role = 'admin' | 'operator' | 'pending'
 
 /*
- * Only `admin` and `operator` give rights, as `role` or in the list `roles`. Every other value gives none. Only
- * `app_metadata` count, because users write their `user_metadata` themselves.
+ * Only `admin` and `operator` give rights, as `role` or in the list `roles`. Only `app_metadata` are read, because
+ * users write their `user_metadata` themselves.
  */
 
 export function isAdmin (metadata: Metadata): boolean {
@@ -22,9 +22,9 @@ function hasRole ({ role, roles }: Metadata, wanted: Role): boolean {
   return role === wanted || (Array.isArray(roles) && roles.includes(wanted))
 }
 
-/** `isAdmin` in SQL. */
+/** `isAdmin` as an SQL condition. */
 export const isAdminRow = rowHasRole('admin')
-/** `isStaff` in SQL. */
+/** `isStaff` as an SQL condition. */
 export const isStaffRow = or(isAdminRow, rowHasRole('operator'))!
 
 function rowHasRole (wanted: Role): SQL {
@@ -33,14 +33,14 @@ function rowHasRole (wanted: Role): SQL {
 }
 
 /**
- * Whether the person signed up without an administrator, and none has assigned a role yet: an e-mail address alone must
- * not give access to guests' data.
+ * Whether the person signed up without an administrator, and no administrator has assigned a role yet. Such a person
+ * has no access, because anybody can have an e-mail address.
  */
 export function hasSignedUp ({ role }: Metadata): boolean {
   return role === 'pending'
 }
 
-/** The role of a person whom an administrator creates or invites without one. */
+/** The role of a person whom an administrator creates or invites without a role. */
 export const DEFAULT_ROLE: Role = 'operator'
 
 /** Adds the default role to metadata without one. */

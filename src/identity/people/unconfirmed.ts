@@ -4,20 +4,20 @@ import type { Audit } from '#src/services/audit/log.ts'
 import type { Database } from '#src/database/connect.ts'
 import { notDeleted } from './find-users.ts'
 
-/** Accounts deleted in one transaction, with one entry in the audit log. */
+/** Accounts per transaction. Each transaction has one entry in the audit log. */
 const BATCH = 500
 
 /**
  * Deletes accounts that signed up and did not verify their address within seven days of the last mail. It keeps
- * accounts that were invited, banned or ever signed in to, and those with a role, a key or another provider's identity.
- * Bookings belong to no account.
- * @returns how many were deleted
+ * accounts that were invited, banned or used for a sign-in, and those with a role, a key or another provider's
+ * identity. No bookings belong to an account.
+ * @returns the number of deleted accounts
  * @throws RegistroNonDisponibile
  */
 export async function deleteUnconfirmed (db: Database, audit: Audit): Promise<number> {
   for (let total = 0; ;) {
     const deleted = await db.transaction(async (tx) => {
-      // Skips an account that is being confirmed right now.
+      // Skip an account that another transaction is confirming.
       const forgotten = tx.select({ id: users.id }).from(users).where(isForgotten(db))
         .limit(BATCH).for('update', { skipLocked: true })
       const gone = await tx.delete(users).where(inArray(users.id, forgotten)).returning({ id: users.id })

@@ -14,11 +14,11 @@ import { isAdmin, isAdminRow, withDefaultRole } from './roles.ts'
 import { endSessionsOf } from '../sign-in/person-sessions.ts'
 
 export interface NewUser {
-  /** Chosen by an administrator; random by default. */
+  /** The id, if an administrator has chosen it. Random by default. */
   id?: string
   email: string
   password_hash?: string | null
-  /** The browser that chose the password, while the address is not verified. */
+  /** The browser in which the password was chosen, while the address is not verified. */
   password_browser?: Buffer
   /** The server prints the password. */
   password_printed?: boolean
@@ -32,7 +32,7 @@ export interface NewUser {
 export type UserChange = Partial<Omit<UserRow, 'id' | 'created_at' | 'updated_at' | 'deleted_at'>>
 
 /**
- * Locks a person's row and the rights of all users: until the transaction ends no other transaction can change either.
+ * Locks a person's row and the rights of all users, so that no other transaction can change either until this one ends.
  * @throws AuthError user_not_found
  */
 export async function lockUserAndRights (tx: Transaction, id: string): Promise<User> {
@@ -62,7 +62,7 @@ export async function createUser (tx: Transaction, account: NewUser): Promise<Us
 }
 
 export async function insertUser (tx: Transaction, values: typeof users.$inferInsert): Promise<UserRow> {
-  // The inner transaction is a savepoint, so the outer one can continue when the address is taken.
+  // The inner transaction is a savepoint, so the outer one can continue if the address is taken.
   return await refuseTaken(async () => {
     const [row] = await tx.transaction(async (inner) => await inner.insert(users).values(values).returning())
     return row!
@@ -70,8 +70,8 @@ export async function insertUser (tx: Transaction, values: typeof users.$inferIn
 }
 
 /**
- * Changes a person. Confirming an address voids a password chosen at sign-up, unless the change contains it again: the
- * person who confirms need not be the one who signed up.
+ * Changes a person. The confirmation of an address voids a password chosen at sign-up, unless the change contains the
+ * password again, because another person may have signed up.
  * @param locked the person's row, when `lockUserAndRights` has read it in this transaction
  * @throws AuthError user_not_found, email_exists, last_admin
  */
@@ -90,8 +90,8 @@ export async function updateUser (tx: Transaction, id: string, change: UserChang
 }
 
 /**
- * Deletes a person, or with `soft` keeps the empty row, so that its id is never reused. Their sessions and keys end. An
- * empty row can be deleted later.
+ * Deletes a person, or with `soft` keeps the empty row, so that its id is never reused. The person's sessions and keys
+ * end. An empty row can be deleted later.
  * @throws AuthError user_not_found, last_admin
  */
 export async function deleteUser (tx: Transaction, id: string, soft = false): Promise<void> {
@@ -136,8 +136,8 @@ function normalized (email: string | undefined): { email?: string } {
 }
 
 /**
- * Refuses a change after which no administrator could sign in. The rights are locked, so that of two concurrent changes
- * the second sees the result of the first.
+ * Refuses a change after which no administrator could sign in. The lock on the rights lets concurrent changes run one
+ * after the other, so the second sees the first.
  */
 async function refuseLastAdmin (
   tx: Transaction, row: UserRow | undefined, staysAdmin: (row: UserRow) => boolean
@@ -177,11 +177,11 @@ async function refuseTaken<T> (work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Removes an identity of a person and ends the sessions that it started, because a thief of the account at the provider
- * may use one. The calling session continues. The caller has locked the person and checked the required level. The lock
- * serializes concurrent requests, so that the last identity remains. After the commit the caller awaits
- * `waitForListeners`.
- * @returns how many sessions have ended
+ * Removes an identity of a person and ends the sessions that it started, because somebody who has stolen the account at
+ * the provider may use one. The session of the request continues. The caller has locked the person and checked the
+ * required level. The lock serializes concurrent requests, so that the last identity remains. After the commit the
+ * caller awaits `waitForListeners`.
+ * @returns the number of ended sessions
  * @throws AuthError identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable
  */
 export async function unlinkIdentity (
@@ -201,9 +201,9 @@ export async function unlinkIdentity (
 }
 
 /**
- * When no remaining identity has the account's address, the account takes one that another identity's provider has
- * verified. It never takes an unverified one: at a provider anyone can claim any address, even a future colleague's.
- * Without a verified address the account keeps its own.
+ * If no remaining identity has the account's address, the account gets the verified address of another identity. It
+ * never gets an unverified one, because at a provider anyone can claim any address, even that of a future colleague.
+ * Without a verified address the account keeps its address.
  */
 async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {
   const addresses = others.flatMap(({ identity_data: { email, email_verified: verified } }) =>

@@ -110,7 +110,7 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
   const isNewPassword = password_hash !== undefined
   const changed = await db.transaction(async (tx) => {
     const locked = await lockUserAndRights(tx, id)
-    // Signs out anyone who knew only the old password, and voids the mails that they requested.
+    // Signs out anyone who knew only the old password, and voids the mails that such a person requested.
     if (isNewPassword) await deleteTokens(tx, id)
     if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
     const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
@@ -132,12 +132,12 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
   return changed
 }
 
-/** The sign-up's address was never verified, so the account's data may be a stranger's. */
+/** Whether the address of a sign-up was never verified, so that the account's data may be a stranger's. */
 function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean {
   return email_confirmed_at === null && hasSignedUp(app_metadata)
 }
 
-/** The changes for the audit log: the names of the known fields (a body may have others), and the rights afterwards. */
+/** The changes for the audit log: the names of the known fields (a body may have others), and the new rights. */
 function detailsOf (body: AdminUserChange, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {
     fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserChange.properties, name)).sort(),
@@ -159,7 +159,7 @@ const LARGEST_SIZE = 1000
 
 interface Page { number: number, size: number }
 
-/** The requested page. The official client sends both parameters, empty for the first page. */
+/** The requested page. The official client sends both parameters, which are empty for the first page. */
 function pageOf ({ page = '', per_page: size = '' }: { page?: string, per_page?: string }): Page {
   return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, LARGEST_SIZE) }
 }
@@ -206,7 +206,7 @@ const NIL = '00000000-0000-0000-0000-000000000000'
 /** The maximum length of a ban, so that its end is a valid date. */
 const LONGEST_MS = 200 * 365 * 86_400_000
 
-/** The account that an administrator describes. Without a password it gets a random one that is not shown. */
+/** The account that an administrator describes. Without a password it gets a random one, which is not shown. */
 async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
   if (phone) throw new AuthError('phone_provider_disabled')
@@ -231,7 +231,7 @@ async function newUserOf (body: AdminUserBody, passwords: Passwords, withPasswor
   }
 }
 
-/** Everybody has the same role and audience: rights are in `app_metadata`. */
+/** All users have the same role and audience, because rights are in `app_metadata`. */
 function requireOnlyRole ({ role, aud }: AdminUserBody): void {
   if (role && role !== AUDIENCE) {
     const message = `role can only be ${AUDIENCE}: rights are in app_metadata.role`
@@ -252,7 +252,7 @@ function metadataOf ({ app_metadata, user_metadata }: AdminUserBody): Pick<NewUs
   }
 }
 
-/** The change that an administrator requests. Metadata are merged, and null removes a key. */
+/** The change that an administrator requests. Metadata are merged: a null value removes its key. */
 function userChangeOf (body: AdminUserBody, user: User): UserChange {
   const { email, email_confirm: confirm, app_metadata, user_metadata, ban_duration: ban } = body
   return {

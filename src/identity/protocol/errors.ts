@@ -5,7 +5,7 @@ import { databaseProblem } from '#src/database/problems.ts'
 import { challenge } from '#src/http/errors.ts'
 import { AuthError, PRINTED_PASSWORD, validationFailed, type AuthErrorCode } from '../errors.ts'
 
-/** The first version of the protocol whose clients read the short form of an error. */
+/** The first version of the protocol in which clients read the short form of an error. */
 const SHORT_SINCE = '2024-01-01'
 const VERSION = /^\d{4}-\d{2}-\d{2}$/
 const BEARER = /^Bearer \S+$/i
@@ -23,10 +23,10 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   user_banned: new AuthError('user_banned')
 }
 
-/** Codes of this API, as errors of Supabase Auth with words of their own. */
+/** Error codes of this API, as errors of Supabase Auth with other texts. */
 const TRANSLATED: Readonly<Record<string, AuthError>> = {
   CORPO_NON_UTF8: new AuthError('bad_json', { message: 'The body must be UTF-8' }),
-  // As `PUT /user` in Supabase Auth.
+  // Like `PUT /user` in Supabase Auth.
   SECONDO_FATTORE_RICHIESTO: new AuthError('insufficient_aal', { status: 401 }),
   SECONDO_FATTORE_DA_REGISTRARE: new AuthError('insufficient_aal', {
     message: 'This account must enroll a second factor'
@@ -37,7 +37,7 @@ const TRANSLATED: Readonly<Record<string, AuthError>> = {
   })
 }
 
-/** The errors of this API that a client of the provider can act on, with the code that it reads. */
+/** The errors of this API to which a client of the provider can react, with the code that the client reads. */
 const API_ERRORS: Readonly<Record<string, AuthErrorCode>> = {
   NON_AUTORIZZATO: 'not_admin',
   AMBITO_INSUFFICIENTE: 'not_admin',
@@ -47,12 +47,12 @@ const API_ERRORS: Readonly<Record<string, AuthErrorCode>> = {
   FST_ERR_CTP_INVALID_JSON_BODY: 'bad_json'
 }
 
-/** Unknown paths and methods: the protocol has no code for them. */
+/** Codes for unknown paths and methods, which the protocol does not define. */
 const UNKNOWN: Readonly<Record<string, string>> = {
   RISORSA_NON_TROVATA: 'Path not found', METODO_NON_AMMESSO: 'Method not allowed'
 }
 
-/** Renders an error for the clients of Supabase Auth. Unexpected errors are logged and answered with a fixed text. */
+/** Renders an error for the clients of Supabase Auth. Logs unexpected errors, and responds with a fixed text. */
 export function renderAuthError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(err, request)
   const { code, statusCode, message, reasons } = error
@@ -76,7 +76,7 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
     .type('application/json; charset=utf-8').send(body)
 }
 
-/** The public key is a valid token of no person: it opens no guarded route. */
+/** The public key is a valid token, but it belongs to no person, so it gives no access to guarded routes. */
 function refusalOf ({ refusal, headers, routeOptions }: FastifyRequest): AuthError {
   if (refusal !== 'no_authorization' || !BEARER.test(headers.authorization ?? '')) return REFUSALS[refusal]
   return routeOptions.config.access === 'admin' ? new AuthError('not_admin') : NO_PERSON
@@ -101,6 +101,6 @@ function translate (err: FastifyError, request: FastifyRequest): AuthError {
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })
   if (err.code === 'MANUTENZIONE') return new AuthError('unexpected_failure', { status: 503, message: err.message })
-  // Clients retry after a 5xx, which only makes sense after a 503.
+  // Clients retry after a 5xx, but a retry is useful only after a 503.
   return new AuthError('unexpected_failure', { status: status === 503 ? 503 : 500 })
 }

@@ -109,7 +109,7 @@ function requirePassword (password: string | undefined, email: string): string {
   return password
 }
 
-/** Finds, creates or prepares the account for each type of link. */
+/** Finds, creates or prepares the account, for each type of link. */
 const RECIPIENTS: Readonly<Record<LinkBody['type'] & SentKind, PrepareUser>> = {
   invite,
   async signup (tx, { email, user, password_hash, user_metadata }) {
@@ -128,8 +128,8 @@ const RECIPIENTS: Readonly<Record<LinkBody['type'] & SentKind, PrepareUser>> = {
 }
 
 /**
- * Invites a person. An earlier sign-up with the address may have been a stranger's, so all access to the account ends
- * before it gets a role.
+ * Invites a person. An earlier sign-up with the address may be a stranger's, so all access to the account ends before
+ * it gets a role.
  */
 async function invite (
   tx: Transaction, { email, user, user_metadata }: Pick<LinkRecipient, 'email' | 'user' | 'user_metadata'>

@@ -17,12 +17,12 @@ import {
 import { allowedRedirect } from '../sign-in/redirects.ts'
 import { countMail, withMinimumTime } from './request-limits.ts'
 
-/** The kinds that are sent by mail. The other one only marks that an address has confirmed. */
+/** The kinds that are sent by mail. The remaining kind only records that one address has confirmed a change. */
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
 
 /**
  * For each kind: its mail, the sign-in method when the client exchanges the link's code (PKCE), and the field with the
- * time when it was sent.
+ * time of sending.
  */
 const KINDS: Readonly<
   Record<SentKind, { mail: MailKind; method: string; sentAt: keyof UserChange & `${string}_sent_at` }>
@@ -36,13 +36,13 @@ const KINDS: Readonly<
   reauthentication: { mail: 'reauthentication', method: 'otp', sentAt: 'reauthentication_sent_at' }
 }
 
-/** The final URL of a mail's link, and the challenge of the client that is to get the session. */
+/** The URL to which a mail's link finally leads, and the challenge of the client that gets the session. */
 export interface LinkTarget {
   redirectTo: string
-  /** The client has neither named a URL nor is it waiting for a code. */
+  /** Whether the client neither named a URL nor waits for a code. */
   isOpen: boolean
   challenge?: Challenge
-  /** The password of a sign-up. The client that signed up may complete the flow with it. */
+  /** The password of a sign-up. With it the client of the sign-up may complete the flow. */
   password_hash?: string
 }
 
@@ -59,7 +59,7 @@ interface MailRequest {
 }
 
 /**
- * Normalizes an address and requires that mail can be sent to it.
+ * Normalizes an address, and checks that mail can be sent to it.
  * @throws AuthError validation_failed, phone_provider_disabled
  */
 export function requireAddress ({ email, phone }: { email?: string, phone?: string }): string {
@@ -73,7 +73,7 @@ export function requireAddress ({ email, phone }: { email?: string, phone?: stri
   return address
 }
 
-/** Called before any lookup, so that the answer is the same for every address. @throws email_provider_disabled */
+/** Called before any lookup, so that the response is the same for every address. @throws email_provider_disabled */
 export function requireMail ({ mail }: FastifyInstance): void {
   if (!mail.configured) throw new AuthError('email_provider_disabled')
 }
@@ -90,7 +90,7 @@ export function linkTarget (
   }
 }
 
-/** Creates the link and code of a kind and writes the time. `to` defaults to the account's own address. */
+/** Creates the link and code of a kind, and writes the time of sending. `to` defaults to the account's address. */
 export async function issueLink (
   { identity: { config, keys } }: FastifyInstance,
   tx: Transaction,
@@ -124,8 +124,8 @@ export async function sendLink (
 }
 
 /**
- * Whether a mail links to this server's pages. The client must have named no URL. Invitations and recoveries, which set
- * a password, always do; other mails only without a front end.
+ * Whether a mail links to this server's pages. Never if the client has named a URL. Invitations and recoveries, which
+ * set a password, always link to them. Other mails do so only without a front end.
  */
 function leadsToPages ({ CORS_ORIGINS }: Config, kind: SentKind, { isOpen }: LinkTarget): boolean {
   return isOpen && (kind === 'invite' || kind === 'recovery' || CORS_ORIGINS.length === 0)
@@ -141,8 +141,8 @@ export async function sendOnRecord (
 }
 
 /**
- * Counts the mail, does the work and delivers. Takes the same time whether or not the address has an account. The
- * caller has called `admitMail`.
+ * Counts the mail, runs the work and delivers the mail. Takes the same time with and without an account. The caller has
+ * called `admitMail`.
  * @throws AuthError over_email_send_rate_limit
  */
 export async function runUniformly<T> (
@@ -180,10 +180,10 @@ export async function resendEmailChange (
 }
 
 /**
- * Takes the confirmation of one of the two addresses. With the second one the account switches to the new address, and
- * everything sent to the old one becomes void. Errors (otp_expired, email_exists) are returned, not thrown, so that the
- * transaction commits.
- * @param person the account's row, locked, so that concurrent confirmations are ordered
+ * Records the confirmation of one of the two addresses. After the second one the account has the new address, and all
+ * mails to the old one are void. Errors (otp_expired, email_exists) are returned, not thrown, so that the transaction
+ * commits.
+ * @param person the account's row. The lock on it lets concurrent confirmations run one after the other
  * @returns `waiting` while the other address has not confirmed
  */
 export async function confirmEmailChange (
@@ -200,7 +200,7 @@ export async function confirmEmailChange (
   try {
     return await updateUser(tx, user_id, { email: new_email, email_confirmed_at: new Date(), new_email: null })
   } catch (err) {
-    // Another account has taken the address meanwhile.
+    // Another account has meanwhile taken the address.
     if (!(err instanceof AuthError) || err.code !== 'email_exists') throw err
     await updateUser(tx, user_id, { new_email: null })
     return err

@@ -7,7 +7,7 @@ import { relyingParty } from '../factors/webauthn/relying-party.ts'
 
 const CACHED = 'public, max-age=600'
 
-/** The providers that Supabase Auth knows by name. Its clients check for each whether it is enabled. */
+/** The providers that Supabase Auth knows by name. Clients check for each of them whether it is enabled. */
 const PROVIDERS = [
   'anonymous_users', 'apple', 'azure', 'bitbucket', 'discord', 'email', 'facebook', 'figma', 'fly', 'github', 'gitlab',
   'google', 'kakao', 'keycloak', 'linkedin', 'linkedin_oidc', 'notion', 'phone', 'slack', 'slack_oidc', 'snapchat',
@@ -69,7 +69,7 @@ function settingsOf (config: Config): Settings {
   }
 }
 
-/** This is not an OAuth server. The document requires the URLs of one. */
+/** This server is no OAuth server, but the document requires the URLs of one. */
 function discoveryOf (issuer: string): Discovery {
   return {
     issuer,

@@ -12,7 +12,7 @@ type Row = [
 
 const CUSTOM_PROVIDERS = 'Custom OAuth providers are disabled'
 
-/** Features of Supabase Auth that this provider lacks, with the error of a server that has them turned off. */
+/** Features of Supabase Auth that this provider lacks. The error is that of a server without the feature. */
 const NOT_OFFERED: readonly Row[] = [
   [['post'], ['/sso', '/sso/saml/acs'], 'public', 'saml_provider_disabled'],
   [['get'], ['/sso/saml/metadata'], 'public', 'saml_provider_disabled'],
@@ -34,7 +34,7 @@ const notOfferedRoutes: FastifyPluginAsyncTypebox = async (app) => {
   for (const [methods, urls, access, code, message] of NOT_OFFERED) {
     const refuse = async () => { throw new AuthError(code, { message }) }
     for (const [method, url] of methods.flatMap((method) => urls.map((url) => [method, url] as const))) {
-      // Before the body is parsed, which may be of any type.
+      // Responds before the body is parsed, because the body may have any type.
       const options = { exposeHeadRoute: false, config: { access }, schema: { hide: true }, preParsing: refuse }
       app[method](url, options, refuse)
     }

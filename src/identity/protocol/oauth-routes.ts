@@ -18,10 +18,10 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const FORM_BYTES = 16 * 1024
 const LONGEST_PARAMETER = 200
 
-/** Front ends request the pages of this server by this name, like another provider. */
+/** Front ends use this name, like that of another provider, to request the pages of this server. */
 const OWN_PAGES = 'custom:locanda'
 
-/** Parameters that clients may add to an authorization request, without those that protect it. */
+/** Parameters that clients may add to an authorization request. Parameters that protect it are not among them. */
 const PASSED_ON = [
   'prompt', 'login_hint', 'hd', 'domain_hint', 'access_type', 'include_granted_scopes', 'ui_locales', 'acr_values',
   'allow_signup'
@@ -53,7 +53,7 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.get('/callback', {
-    // A HEAD must not use up the state.
+    // No HEAD, because it would use up the state.
     exposeHeadRoute: false,
     ...route(
       { access: 'public', headers: { sends: { 'Set-Cookie': [302] } } }, 'authCallback', 'Ritorno dal provider', {
@@ -80,14 +80,14 @@ const oauthRoutes: FastifyPluginAsyncTypebox = async (app) => {
 export default oauthRoutes
 
 /**
- * The only route whose body must be a form. Another site sends the form, without the cookie that binds the flow to the
- * browser. So the browser is redirected with the same fields, and then sends the cookie.
+ * The only route whose body must be a form. The provider's site sends the form, so the browser omits the cookie that
+ * binds the flow to it. The response redirects the browser with the same fields, and then the browser sends the cookie.
  */
 const formPost: FastifyPluginAsyncTypebox = async (app) => {
   app.removeAllContentTypeParsers()
   app.addContentTypeParser<Buffer>(FORM_TYPE, { parseAs: 'buffer' }, (_request, bytes, done) => {
     const fields = parseForm(bytes)
-    // RFC 6749, section 3.1: no parameter is repeated.
+    // RFC 6749, section 3.1: a parameter must not be repeated.
     done(fields ? null : validationFailed('body has a repeated field'), fields)
   })
 
@@ -126,7 +126,7 @@ function signInPageFor (config: Config, asked: AuthorizeRequest): string {
   return `${config.PUBLIC_URL}/auth/accedi?${query.toString()}`
 }
 
-/** A person cannot read a JSON error: the browser is redirected with the error. */
+/** The browser is redirected with the error, because a person cannot read a JSON error. */
 function redirectError (config: Config, asked: AuthorizeRequest): (err: unknown) => string {
   return (err) => {
     if (err instanceof OAuthError) return errorRedirect(config, asked, err)

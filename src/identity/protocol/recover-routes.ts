@@ -15,7 +15,7 @@ import { signUp } from './signup-routes.ts'
 
 type RedirectTo = string | undefined
 
-/** Requests for mails. The answers are the same for addresses without an account. */
+/** Requests for mails. The response is the same for addresses without an account. */
 const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/recover', route({ access: 'public' }, 'authRecover', 'Chiede di reimpostare la password', {
     querystring: RedirectQuery, body: RecoverBody, response: { 200: Nothing }
@@ -41,7 +41,7 @@ const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
   }), async (request, reply) => await resend(request, reply, request.body, request.query.redirect_to))
 
   app.get('/reauthenticate', {
-    // A HEAD sends no mail.
+    // No HEAD, because it would send no mail.
     exposeHeadRoute: false,
     ...route({ access: 'user' }, 'authReauthenticate', 'Chiede un codice per cambiare la password', {
       response: { 200: Nothing }
@@ -92,7 +92,7 @@ async function resend (
   requireMail(app)
   const email = requireAddress(body)
   const target = linkTarget(app.identity.config, redirectTo, body)
-  // Counted together with the first mail of this kind.
+  // This mail is counted together with the first mail of the same kind.
   await admitMail(request, reply, type, email)
   const kind = type === 'signup' ? type : 'email_change_current'
   await runUniformly({ request, reply, kind, to: email }, async (tx) => {
@@ -111,7 +111,7 @@ async function findUnbannedUser (tx: Transaction, email: string): Promise<User |
   return user && !isBanned(user.banned_until) ? user : undefined
 }
 
-/** The refusal for a telephone. */
+/** The refusal for a phone number. */
 function phoneRefusal ({ phone }: { phone?: string }): AuthError {
   return phone
     ? new AuthError('phone_provider_disabled', { message: 'Phone logins are disabled' })

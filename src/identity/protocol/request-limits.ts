@@ -9,20 +9,20 @@ import { normalizeEmail } from '../people/email.ts'
 import type { MailKind } from '../sign-in/account-mails.ts'
 
 const HOUR_MS = 3_600_000
-/** One network may use several accounts (users behind one router), but not hundreds. */
+/** Factor for one network, which may have several users behind one router, but not hundreds. */
 const PER_CALLER = 5
-/** An account that is tried from many addresses is slowed down, never locked: otherwise any stranger could lock it. */
+/** Factor for one account from all addresses. It is slowed down, never locked: otherwise any stranger could lock it. */
 const PER_ACCOUNT = 3
 const SLOWED_MS = 1000
-/** Longer than the work for an address with an account. */
+/** Minimum time of a response. Longer than the work for an address with an account. */
 const RESPONSE_MS = 250
 
 const MAILS: Limit = { name: 'mail/account', max: 1, windowMs: 60_000 }
 const MAIL_CODE = 'over_email_send_rate_limit'
 
 /*
- * Limits count addresses with or without an account, so that a refusal does not reveal which. Refusals carry
- * `Retry-After`.
+ * Limits count addresses with and without an account, so that a refusal does not reveal whether one exists. Refusals
+ * have a `Retry-After`.
  */
 
 function perWindow ({ RATE_LIMIT_LOGIN_MAX, RATE_LIMIT_WINDOW }: Config, name: string, times = 1): Limit {
@@ -31,7 +31,7 @@ function perWindow ({ RATE_LIMIT_LOGIN_MAX, RATE_LIMIT_WINDOW }: Config, name: s
 
 /**
  * Checks the limits of a mail before any work and outside the transaction. The request counts for its caller even if it
- * fails later. For the addresses only `countMail` counts.
+ * fails later. Only `countMail` counts for the addresses.
  * @throws AuthError over_email_send_rate_limit, over_request_rate_limit
  */
 export async function admitMail (
@@ -39,32 +39,32 @@ export async function admitMail (
 ): Promise<void> {
   const { config } = request.server.identity
   await countOrRefuse(reply, perWindow(config, 'mail/address', PER_CALLER), [network(request.ip)])
-  // Does not wait for transactions that count: the delay would reveal whether an address has an account.
+  // Does not wait for transactions that count, because the delay would reveal whether an address has an account.
   for (const address of addresses) refuse(reply, MAIL_CODE, await request.server.checkAttempts(MAILS, [kind, address]))
 }
 
 /**
- * Limits mails of a kind to one per minute and address. The count is part of the transaction: all addresses or none,
- * and a failed request does not delay the next.
+ * Limits mails of a kind to one per minute and address. The count is part of the transaction, so it includes all
+ * addresses or none, and a failed request does not delay the next.
  * @throws AuthError over_email_send_rate_limit
  */
 export async function countMail (
   executor: Transaction, reply: FastifyReply, kind: MailKind, ...addresses: string[]
 ): Promise<void> {
-  // Sorted, so that two transactions with the same addresses cannot deadlock.
+  // Sorted, because two transactions with the same addresses in another order could deadlock.
   for (const address of addresses.toSorted()) {
     await countOrRefuse(reply, MAILS, [kind, address], { code: MAIL_CODE, executor })
   }
 }
 
-/** Limits the addresses that a person tries to change to. @throws AuthError over_request_rate_limit */
+/** Limits the new addresses that a person tries. @throws AuthError over_request_rate_limit */
 export async function countNewAddress (reply: FastifyReply, userId: string): Promise<void> {
   await countOrRefuse(reply, perHour(reply, 'new-address/account'), [userId])
 }
 
 /**
- * Limits codes per hour, across mails: with five guesses for each mail and a mail every minute, a stranger would find
- * the six digits. Links are not counted.
+ * Limits codes per hour, for all mails together. With five guesses per mail, and a mail every minute, a stranger would
+ * find the six digits. Links are not counted.
  * @throws AuthError over_request_rate_limit
  */
 export async function countCode (reply: FastifyReply, address: string): Promise<void> {
@@ -77,9 +77,9 @@ export async function countProof ({ ip }: FastifyRequest, reply: FastifyReply): 
 }
 
 /**
- * Counts password attempts per account and client IP, per client IP, and per account over all client IPs. Accounts that
- * do not exist are refused in the same way.
- * @param purpose what the password is for; each purpose has its own count
+ * Counts password attempts per account and client IP, per client IP, and per account over all client IPs. The response
+ * is the same for accounts that do not exist.
+ * @param purpose the purpose of the password. Each purpose has its own count
  * @throws AuthError over_request_rate_limit
  */
 export async function countPasswordAttempt (
@@ -117,7 +117,7 @@ function refuse (reply: FastifyReply, code: AuthErrorCode, seconds: number): voi
   throw new AuthError(code, { message })
 }
 
-/** Takes at least the same time for all, so that the time does not reveal whether an address has an account. */
+/** Takes at least the same time for every address, so that the time does not reveal whether it has an account. */
 export async function withMinimumTime<T> (work: () => Promise<T>): Promise<T> {
   const [done] = await Promise.allSettled([work(), sleep(RESPONSE_MS)])
   if (done.status === 'rejected') throw done.reason

@@ -40,7 +40,7 @@ const provider: FastifyPluginAsyncTypebox = async (app) => {
       schema.response = { ...(schema.response as object), '4xx': Ref(AuthErrorBody), '5xx': Ref(AuthErrorBody) }
     }
   })
-  // These answers contain tokens and personal data.
+  // Responses with tokens and personal data must not be cached.
   app.addHook('onRequest', async (_request, reply) => { reply.header('cache-control', 'no-store') })
 
   for (const routes of [
@@ -51,7 +51,7 @@ const provider: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default provider
 
-/** Treats a null field of a body as absent, because some clients write every field that they know. */
+/** Treats a null field of a body as missing, because some clients send every field that they know. */
 async function dropNullFields (request: FastifyRequest): Promise<void> {
   const { body } = request
   if (typeof body !== 'object' || body === null || Array.isArray(body)) return

@@ -52,7 +52,7 @@ async function answerSignUp (
   const user_metadata = storableMetadata(body.data ?? {})
   const target = linkTarget(config, redirectTo, body)
 
-  // Before the hash is computed, so that a caller above the limit does not delay others.
+  // Check before the hash is computed, so that a caller above the limit does not delay others.
   await admitMail(request, reply, 'signup', email)
   const password_hash = await passwords.hash(body.password, 'later')
   const browser = browserCookie(config).remember(request)
@@ -69,7 +69,7 @@ async function answerSignUp (
 
 /**
  * Repeats the sign-up of an unconfirmed account. Either sign-up may be a stranger's. The later password replaces the
- * earlier one, voids its mail, and works in its own browser only.
+ * earlier one, voids the earlier mail, and is valid only in the browser in which it was chosen.
  */
 async function repeatSignUp (
   tx: Transaction,
@@ -78,7 +78,7 @@ async function repeatSignUp (
   { password_hash, password_browser }: NewAccount,
   target: LinkTarget
 ): Promise<void> {
-  // Locked, because the address may be confirmed at this moment, and then the password is the person's.
+  // Lock the person, because another request may be confirming the address. Then the password stays unchanged.
   const known = await lockUser(tx, id)
   if (!known || known.email_confirmed_at !== null || isBanned(known.banned_until)) return
   const chosen = hasSignedUp(known.app_metadata) ? { password_hash, password_browser } : {}
@@ -102,7 +102,7 @@ export async function signUp (
   }
 }
 
-/** The answer to a sign-up, built from the request: it has the same form whether or not an account was created. */
+/** The response to a sign-up, built from the request. It has the same form whether or not an account was created. */
 function presentSignup ({ email, user_metadata }: NewAccount, created: User | undefined): AuthUser {
   const now = new Date()
   const id = created?.id ?? randomUUID()

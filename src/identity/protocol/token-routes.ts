@@ -59,10 +59,10 @@ async function byPassword (
   if (phone) throw new AuthError('phone_provider_disabled', { status: 422, message: 'Phone logins are disabled' })
   if (!email) throw validationFailed('missing email or phone')
   await countPasswordAttempt(request, reply, 'sign-in', email)
-  // One query, the same for every address: reading more rows for an existing account would take longer.
+  // One query, the same for every address. To read more rows for an existing account would take longer.
   const [account] = await db.select().from(users)
     .where(and(eq(users.email, normalizeEmail(email)), isNull(users.deleted_at)))
-  // Without an account the password is checked against a dummy hash, so that the time does not reveal the difference.
+  // Without an account the password is checked against a dummy hash, so that the time does not reveal it.
   const isRight = await passwords.verify(account?.password_hash ?? null, password)
   const signedIn = account && isRight
     ? await signInWithPassword(request, account, password)
@@ -86,7 +86,7 @@ async function signInWithPassword (
   const { db, identity: { passwords } } = request.server
   const stronger = needsRehash(password_hash!) ? await passwords.hash(password) : undefined
   return await db.transaction(async (tx) => {
-    // The person may have changed while the password was being checked.
+    // The person may have changed during the check of the password.
     const present = await lockUser(tx, id)
     if (present?.password_hash !== password_hash) return new AuthError('invalid_credentials')
     if (isBanned(present.banned_until)) return new AuthError('user_banned', { status: 400 })
@@ -115,7 +115,7 @@ async function byCode (
   return { ...(await sessionResponse(signer, result.user, result.session)), ...result.tokens }
 }
 
-/** Begins the session that a flow has led to. Errors are returned, so that the commit uses up the code. */
+/** Begins the session at the end of a flow. Errors are returned, so that the commit uses up the code. */
 async function beginFromFlow (
   tx: Transaction, request: FastifyRequest, state: FlowState & { user_id: string }
 ): Promise<SignedIn & { tokens: ProviderTokens } | AuthError> {
@@ -128,7 +128,7 @@ async function beginFromFlow (
   const person = await lockUser(tx, state.user_id)
   if (!person) throw new AuthError('user_not_found')
   if (isBanned(person.banned_until)) return new AuthError('user_banned', { status: 400 })
-  // The client that signed up has completed its own flow, so the password that it chose is this person's.
+  // The client of the sign-up has completed its own flow, so the password that was chosen there belongs to this person.
   if (password_hash !== null && person.password_hash === null) await updateUser(tx, person.id, { password_hash })
   const signedIn = handover
     ? await acceptTokenHandover(tx, person.id, handover, clientOf(request))
@@ -180,10 +180,10 @@ async function byRefreshToken (
 }
 
 /**
- * Exchanges a refresh token for the next one. A used token returns the current one again when the client may have lost
- * the answer. An older token is a copy, as is one that is repeated too often: either ends the session. A token from
- * before a proof of a second factor is void, and ends nothing.
- * @param onReuse writes that to the audit log, in the same transaction
+ * Exchanges a refresh token for the next one. A used token returns the current one again if the client may have lost
+ * the response. An older token, or one that is repeated too often, is a copy and ends the session. A token from before
+ * a proof of a second factor is refused, but does not end the session.
+ * @param onReuse records the end by a copy in the audit log, in the same transaction
  */
 async function refreshSession (
   db: Database,
@@ -195,7 +195,7 @@ async function refreshSession (
   const token = decodeRefreshToken(refreshSecret, text)
   if (token === undefined) throw new AuthError('refresh_token_not_found')
   const result = await db.transaction(async (tx): Promise<SignedIn | AuthError> => {
-    // The lock orders concurrent requests. All but the first find the token used.
+    // The lock lets concurrent requests run one after the other. All except the first find the token used.
     const [session] = await tx.select().from(sessions).where(eq(sessions.id, token.sessionId)).for('update')
     if (!session) return new AuthError('refresh_token_not_found')
     const now = new Date()
@@ -228,7 +228,7 @@ async function refreshSession (
       .where(eq(sessions.id, session.id)).returning()
     return { user, session: refreshed! }
   })
-  // Thrown after the commit, because the session must stay ended.
+  // Throw after the commit, because the end of the session must be committed.
   if (result instanceof AuthError) throw result
   return result
 }
@@ -238,7 +238,7 @@ const BEARER = /^Bearer (\S+)$/i
 interface Linking { userId: string, sessionId: string }
 
 /**
- * The grant `id_token`: a client signed the person in with a provider's own SDK, and presents the ID token. With
+ * The grant `id_token`: a client signed the person in with a provider's own SDK, and sends the ID token. With
  * `link_identity` the identity is added to the signed-in person's account.
  * @throws AuthError
  */
@@ -255,7 +255,7 @@ async function byIdToken (request: FastifyRequest, reply: FastifyReply, body: Gr
   return await sessionResponse(signer, user, session)
 }
 
-/** Public routes ignore credentials, so this one is checked here. */
+/** Public routes ignore credentials, so the credential is checked here. */
 async function requirePerson (request: FastifyRequest): Promise<Linking> {
   const token = BEARER.exec(request.headers.authorization ?? '')?.[1]
   if (token === undefined) throw validationFailed('Linking requires a valid user access token in Authorization')
@@ -291,7 +291,7 @@ async function signIn (request: FastifyRequest, provider: string, profile: Profi
   return signedIn
 }
 
-/** A provider's failure as an error in the answer, because there is no browser to redirect. */
+/** Throws a provider's error for the response, because no browser can be redirected. */
 function refuse (err: unknown): never {
   if (!(err instanceof OAuthError)) throw err
   const { error, code, message } = err

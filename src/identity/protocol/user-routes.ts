@@ -31,7 +31,7 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { waitForListeners } } = app
 
   app.get('/user', {
-    // The official client calls it when it restores a session or takes over a new one.
+    // Also during maintenance, because the official client calls this when it restores a session or gets a new one.
     ...route({ access: 'user', signIn: true }, 'authGetUser', 'Chi ha fatto l’accesso', {
       response: { 200: Ref(AuthUser) }
     })
@@ -43,7 +43,7 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
     presentUser(await changeOwnAccount(request, reply, request.body, request.query.redirect_to)))
 
   app.post('/logout', {
-    // A person who leaves a device must be able to sign out during maintenance, too.
+    // Also during maintenance, because a person who leaves a device must be able to sign out.
     ...route({ access: 'user', signIn: true }, 'authLogout', 'Esce: da qui, da altrove o da ogni dispositivo', {
       querystring: LogoutQuery, body: EmptyBody, response: { 204: Type.Null() }
     })
@@ -87,13 +87,13 @@ async function changeOwnAccount (
   const target = linkTarget(config, redirectTo, body)
   const email = body.email && (await newAddress(reply, user, body.email))
   const password_hash = body.password === undefined ? undefined : await newPassword(request, reply, user, body)
-  // After every check that may refuse the change, so that a refused person can retry at once.
+  // After every check that may refuse the change, so that a refused person can immediately try again.
   if (email) await admitMail(request, reply, 'email_change', user.email, email)
 
   const changed = await db.transaction(async (tx) => {
     if (email) await countMail(tx, reply, 'email_change', user.email, email)
     const present = await getSessionOwner(tx, principal!)
-    // A new password also voids mails sent before, and a change of address that a stranger may have started.
+    // A new password also voids earlier mails, and a change of address, which a stranger may have started.
     if (password_hash) {
       await deleteTokens(tx, user.id)
       await deleteCodes(tx, user.id)
@@ -119,9 +119,9 @@ async function newAddress (reply: FastifyReply, user: User, email: string): Prom
   requireMail(reply.server)
   const address = requireAddress({ email })
   if (address === user.email) return undefined
-  // A stranger may enter the address of a future colleague, who takes the mail for an invitation and confirms.
+  // A stranger could enter the address of a future colleague, who mistakes the mail for an invitation and confirms.
   if (!isStaff(user.app_metadata)) throw new AuthError('not_admin')
-  // Otherwise a caller could probe addresses to see which have an account.
+  // Otherwise a caller could find out which addresses have an account.
   await countNewAddress(reply, user.id)
   if (await findUser(reply.server.db, { email: address })) throw new AuthError('email_exists')
   return address
@@ -135,12 +135,12 @@ async function newPassword (
 ): Promise<string> {
   const { server: { db, identity: { passwords } }, principal } = request
   requireStrongPassword(password, user.email)
-  // A session that began with a recovery or an invitation may set a password for a day, too.
+  // A session that began with a recovery or an invitation may also set a password for a day.
   const [session] = await db.select({ created_at: sessions.created_at }).from(sessions)
     .where(eq(sessions.id, principal!.sessionId!))
   if (!session) throw new AuthError('session_not_found')
   const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
-  // A user who signed up without an invitation is a stranger, so sign-ins take precedence.
+  // A user who signed up without an invitation is a stranger, so sign-ins have precedence.
   const turn = principal!.pending ? 'later' : 'first'
   await countPasswordAttempt(request, reply, 'password-change', user.email)
   if (current !== undefined) {
@@ -156,7 +156,7 @@ async function newPassword (
   return await passwords.hash(password, turn)
 }
 
-/** Whether the code for a change of password is right. It is single-use. */
+/** Whether the code for a change of password is right. The code is single-use. */
 async function takeNonce (reply: FastifyReply, user: User, code: string): Promise<boolean> {
   const { db, identity: { keys } } = reply.server
   await countCode(reply, user.email)

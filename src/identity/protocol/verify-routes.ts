@@ -25,15 +25,15 @@ import { beginSession, clientOf, type SignedIn } from '../sign-in/person-session
 import { confirmEmailChange, requireAddress } from './mail-flows.ts'
 import { countCode, countProof, withMinimumTime } from './request-limits.ts'
 
-/** The sign-in method after any mail. */
+/** The sign-in method in a session that any mail started. */
 const METHOD = 'otp'
 const LINK_REFUSAL = 'Email link is invalid or has expired'
 const WAITING_MESSAGE = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-/** How a token is taken, and the refusal when there is none. */
+/** The function that takes a token, and the refusal when no token matches. */
 interface Attempt { take: (tx: Transaction) => Promise<TokenRow | undefined>, refusal?: string }
 
-/** The endpoints behind codes and links of mails: the person verifies the address and is signed in. */
+/** The endpoints for codes and links in mails. The person verifies the address and is signed in. */
 const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.addJob({
     name: 'one-time-tokens',
@@ -53,8 +53,8 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
       : await sessionResponse(app.identity.signer, result.user, result.session)
   })
 
-  // Mail scanners open links, too, and use them up, as in Supabase Auth. A front end avoids that with a page that calls
-  // `verifyOtp({ token_hash })` when the person presses a button. A HEAD, which scanners send as well, is rejected.
+  // Mail scanners also open links and use them up, as in Supabase Auth. A front end avoids that with a page that calls
+  // `verifyOtp({ token_hash })` when the person presses a button. A HEAD is rejected, because scanners send it.
   app.get('/verify', {
     exposeHeadRoute: false,
     ...route({ access: 'public' }, 'authVerifyLink', 'Il collegamento di una e-mail', {
@@ -64,7 +64,7 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default linkRoutes
 
-/** `waiting`: the other address of a change must confirm, too. */
+/** `waiting`: the other address of a change must also confirm. */
 async function proveAddress (
   request: FastifyRequest, reply: FastifyReply, body: Static<typeof VerifyBody>
 ): Promise<SignedIn | 'waiting'> {
@@ -78,7 +78,7 @@ async function proveAddress (
   return await withMinimumTime(() => signIn(request, { take }))
 }
 
-/** The URL to redirect the browser to. With a code, the client that started the flow exchanges it. */
+/** The URL for the redirect of the browser. The client that started the flow exchanges a code in it. */
 async function openLink (
   request: FastifyRequest, reply: FastifyReply, query: Static<typeof VerifyQuery>
 ): Promise<string> {
@@ -97,7 +97,7 @@ async function openLink (
     const attempt = { take: taking, refusal }
     const result = await redeem<SignedIn | string>(request, attempt, async (tx, person, taken) => {
       const { kind, flow_state_id: flow } = taken
-      // Rolls back, so that the code of the same mail still works.
+      // Throw to roll back, so that the code in the same mail stays valid.
       if (flow === null && requiresPkce(redirectTo)) throw validationFailed(PKCE_REQUIRED)
       if (flow === null) return await beginSessionOf(tx, request, person, kind)
       return await issueCodeOf(tx, request, person, kind, flow)
@@ -121,8 +121,8 @@ async function signIn (request: FastifyRequest, attempt: Attempt): Promise<Signe
 }
 
 /**
- * Takes a token and continues with the person who has proven it. Refusals are committed, too: they use up the token or
- * count the wrong code.
+ * Takes a token and continues with the person who has proven it. Refusals are committed too, because they use up the
+ * token or count the wrong code.
  */
 async function redeem<T> (
   request: FastifyRequest,
@@ -151,7 +151,7 @@ async function beginSessionOf (
   return signedIn
 }
 
-/** The code that the client that started the flow (PKCE) exchanges for the session. */
+/** The code for a client with PKCE. The client that started the flow exchanges it for the session. */
 async function issueCodeOf (
   tx: Transaction, request: FastifyRequest, person: UserRow, kind: TokenKind, flowId: string
 ): Promise<string> {
@@ -167,8 +167,8 @@ async function recordEmailChange (
 }
 
 /**
- * Locks the person who has verified an address, and confirms it. Undefined when the account has another address by now.
- * Earlier access to a never confirmed account is revoked, which `onRevoked` reports.
+ * Locks the person who has verified an address, and confirms it. Undefined when the account now has another address.
+ * Earlier access to a never confirmed account is revoked, and `onRevoked` is called.
  */
 async function confirmAddress (
   tx: Transaction, request: FastifyRequest, token: TokenRow, onRevoked: () => void
@@ -189,8 +189,8 @@ async function confirmAddress (
 }
 
 /**
- * Whether the person who confirms the address after a sign-up chose the password: in the same browser, or through an
- * administrator. A stranger may have signed up with the address and a password of their own.
+ * Whether the person who confirms the address also chose the password: in the same browser, or through an
+ * administrator. Otherwise a stranger may have signed up with the address.
  */
 function isOwnPassword (
   request: FastifyRequest, { password_browser: chosenIn }: UserRow, { kind }: TokenRow
@@ -206,12 +206,12 @@ function isEmailChange (kind: TokenKind): boolean {
 const CONFIRMATIONS = ['signup', 'invite'] as const
 const RECOVERIES = ['recovery', 'magiclink'] as const
 const PHONE_TYPES = ['sms', 'phone_change']
-/** E.164, as Supabase Auth reads it: with or without the plus, with spaces. */
+/** A phone number (E.164), as Supabase Auth reads it: with or without the plus, with spaces. */
 const PHONE = /^[1-9][0-9]{1,14}$/
 
 /**
- * The kinds that each type of request can prove. Supabase Auth has one token for confirming an address and one for
- * signing in without a password, so the types of each pair are equivalent.
+ * The kinds of tokens that each type of request accepts. Supabase Auth has one token to confirm an address and one to
+ * sign in without a password, so the types of each pair are equivalent.
  */
 const KINDS: ReadonlyMap<string, readonly TokenKind[]> = new Map<string, readonly TokenKind[]>([
   ['signup', CONFIRMATIONS],

@@ -18,7 +18,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   const { authenticator, directory, apiKeys } = app.identity
 
   app.get('/api/cli/auth/key', {
-    // A HEAD would create a key and not show it.
+    // No HEAD, because it would create a key and not show it.
     exposeHeadRoute: false,
     ...route(
       { access: 'user', scope: 'scrittura', recentFactor: true },
@@ -30,7 +30,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     )
   }, async (request) => {
     const principal = request.principal!
-    // The key would immediately get any role that the person is given later.
+    // Refused, because the key would immediately get any role that the person is given later.
     if (principal.pending) throw new AccountInAttesa()
     return await app.db.transaction(async (tx) => {
       const isProven = await directory.lockSession(tx, principal)
@@ -52,7 +52,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.delete('/api/v1/keys/:id', {
-    // Every key may revoke itself. To revoke another one it needs the write scope.
+    // Every key may revoke itself. To revoke another key, it needs the write scope.
     ...route({ access: 'auth', scope: 'lettura' }, 'revokeChiave', 'Revoca una chiave API', {
       errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedResponse }
     })
@@ -70,7 +70,7 @@ async function revoke (request: FastifyRequest, id: string): Promise<void> {
   if (keyId !== undefined && keyId !== id && !permits(principal!, 'scrittura')) {
     throw new AmbitoInsufficiente('scrittura')
   }
-  // The key of another person is reported as missing.
+  // A key of another person is reported as missing.
   const owner = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
   if (owner === '') throw new ChiaveNonTrovata()
   await app.db.transaction(async (tx) => {

@@ -52,7 +52,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default people
 
-/** The whole list, or the page that the query selects. Sets the headers of the list. */
+/** Returns the whole list, or the page that the query selects. Sets the headers of the list. */
 async function listed (
   request: FastifyRequest<{ Querystring: PeopleQuery }>, reply: FastifyReply, list: PeopleList
 ): Promise<AsyncIterable<AuthUser[]>> {
@@ -60,7 +60,7 @@ async function listed (
   const { limit, cursor, conteggio: isCounted = cursor === undefined } = query
   const size = limit ?? (cursor === undefined ? undefined : DEFAULT_LIMIT)
   const after = cursor === undefined ? undefined : readCursor(cursor)
-  // One more than requested, to detect whether there is a next page.
+  // One row more than requested, to detect whether a next page exists.
   const { total, batches } = await directory.people(list, { limit: size && size + 1, after, isCounted })
   if (isCounted) reply.header('x-total-count', total)
   if (size === undefined) return batches
@@ -107,7 +107,7 @@ function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
   }
 }
 
-/** Validation errors of a new operator's address and password. For the password, only the first problem. */
+/** Validation errors of a new operator's address and password. For the password, only the first error. */
 function operatorErrors ({ email, password }: Readonly<Record<string, unknown>>): FieldError[] {
   const faults: FieldError[] = []
   const address = typeof email === 'string' ? email : undefined

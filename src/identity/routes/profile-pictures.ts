@@ -16,11 +16,11 @@ import type { FileService, StoredFile, WrittenFile } from '#src/services/files/f
 
 const route = routesUnder('Utenti')
 
-/** One object per person, named after the person's id, with the extension of the format. */
+/** The bucket of pictures. An object's name is the person's id, with the extension of the format. */
 const PICTURES: Bucket = 'avatars'
 /** The lifetime of a link to a picture. */
 const LINK_SECONDS = 3600
-/** Bytes of a re-encoded picture. */
+/** Maximum bytes of a re-encoded picture. */
 const STORED_MAX = 4 * 1024 * 1024
 
 const pictures: FastifyPluginAsyncTypebox = async (app) => {
@@ -81,7 +81,7 @@ async function keepPicture (
   return await files.keep(tx, file, { replace: true })
 }
 
-/** Adds signed links to the pictures of people, which a browser shows without credentials. */
+/** Adds signed links to the pictures of people. A browser can open such a link without credentials. */
 export async function withPictureLinks (
   { db, files, linkFile }: FastifyInstance, people: readonly AuthUser[]
 ): Promise<Operator[]> {

@@ -21,7 +21,7 @@ type Part = string | { link: string } | { code: string }
 
 /**
  * A mail about an account, as plain text and HTML with the same content. It loads nothing from the network.
- * @param link an http(s) URL; not used for `reauthentication`, which needs only the code
+ * @param link an http(s) URL. Not used for `reauthentication`, which needs only the code
  * @param email the account's address, for `email_change` the new one
  * @throws TypeError when the link is missing or is no http(s) URL
  */
@@ -30,7 +30,7 @@ export function composeMail (
 ): Omit<Mail, 'to'> {
   const { mails: { [kind]: wording }, account, enterCode, codeEnds, orCode, linkEnds } = TEXTS[language]
   const parts: Part[] = [wording.why]
-  // A line break in an address would make the rest of it look like our own text.
+  // With a line break, the rest of an address would look like text of this service.
   if (email !== undefined) parts.push(`${wording.email ?? account}: ${email.replace(/[\p{C}\p{Z}]+/gu, ' ')}`)
   if (wording.link === undefined) {
     parts.push(enterCode, { code }, codeEnds)

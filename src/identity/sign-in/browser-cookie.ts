@@ -9,8 +9,8 @@ const VALUE = /^[\w-]{43}$/
 const SECONDS = 24 * 3600
 
 /**
- * Recognizes a browser by an HttpOnly cookie: a mail's link may be opened in another browser than the one that
- * requested the mail.
+ * Recognizes a browser by an HttpOnly cookie, because a person may open a mail's link in another browser than the one
+ * that requested the mail.
  */
 export function browserCookie ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>) {
   const { nameOf, attributes } = ownCookies(PUBLIC_URL)
@@ -23,7 +23,7 @@ export function browserCookie ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>) {
       const value = read(request) ?? randomBytes(32).toString('base64url')
       return {
         digest: digestOf(value),
-        // Lax, because a mail's link leads here from another site.
+        // Lax, because another site may contain the mail's link to this server.
         giveCookie (reply: FastifyReply) {
           reply.setCookie(name, value, { ...attributes, sameSite: 'lax', maxAge: SECONDS })
         }

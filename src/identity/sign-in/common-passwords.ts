@@ -1,9 +1,9 @@
 import { readFileSync } from 'node:fs'
 
 /**
- * Well-known passwords of at least eight characters, in lower case: from the head of Mark Burnett's frequency count of
- * ten million leaked passwords (2015, public domain). Added are sequences, keyboard patterns, years and Italian words
- * of the same kinds, and at the end the first guesses for guest-house software. The list is far from complete.
+ * Well-known passwords of at least eight characters, in lower case: the most frequent ones in Mark Burnett's count of
+ * ten million leaked passwords (2015, public domain). The list also contains sequences, keyboard patterns, years and
+ * Italian words of the same kinds, and at the end likely passwords for guest-house software. It is far from complete.
  */
 const LIST = readFileSync(new URL('common-passwords.txt', import.meta.url), 'utf8')
 

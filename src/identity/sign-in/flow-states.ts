@@ -9,14 +9,14 @@ import { isUuid } from '../uuid.ts'
 
 export type FlowState = typeof flow_states.$inferSelect
 
-/** The time limit of a sign-in through a provider, and of its code afterwards. */
+/** The time limit of a sign-in through a provider, and afterwards of its code. */
 const FLOW_MS = 300_000
 const VERIFIER = /^[A-Za-z0-9._~-]{43,128}$/
 const METHODS = ['s256', 'plain']
 
 export interface ChallengeParameters { code_challenge?: string | null, code_challenge_method?: string | null }
 
-/** A client's PKCE challenge (RFC 7636), both parts or none. */
+/** A client's PKCE challenge (RFC 7636): both fields or neither. */
 export type Challenge = Pick<FlowState, 'code_challenge' | 'code_challenge_method'>
 
 /** @throws AuthError validation_failed, for an incomplete or malformed challenge */
@@ -37,7 +37,7 @@ export async function createFlow (db: Executor, start: typeof flow_states.$infer
   return state!
 }
 
-/** Takes the sign-in of a provider's callback. It can be taken once, whether or not the callback is valid. */
+/** Takes the flow of a provider's callback. A flow can be taken once, even if the callback is invalid. */
 export async function takeFlow (db: Executor, state: string): Promise<FlowState | undefined> {
   if (!isUuid(state)) return undefined
   const [flow] = await db.delete(flow_states)
@@ -49,7 +49,7 @@ export function isFlowExpired (since: Date): boolean {
   return since.getTime() + FLOW_MS <= Date.now()
 }
 
-/** Creates the code that the client exchanges for a session, once the person has proven who they are. */
+/** Creates a code after the person has proven their identity. The client exchanges the code for a session. */
 export async function issueAuthCode (
   tx: Executor, id: string, user_id: string, provider_tokens: Buffer | null = null
 ): Promise<string> {
@@ -61,9 +61,9 @@ export async function issueAuthCode (
 }
 
 /**
- * Takes a code, locks its person, and checks that the exchanging client started the flow. A wrong verifier leaves the
- * code to the client that has the right one: neither can be guessed. Errors (flow_state_not_found, flow_state_expired,
- * bad_code_verifier) are returned.
+ * Takes a code, locks its person, and checks that the exchanging client started the flow. A wrong verifier does not use
+ * up the code, because neither can be guessed. Errors (flow_state_not_found, flow_state_expired, bad_code_verifier) are
+ * returned.
  */
 export async function exchangeCode (
   tx: Transaction, code: string, verifier: string
@@ -86,7 +86,7 @@ export async function deleteCodes (tx: Transaction, user_id: string, provider?: 
   await tx.delete(flow_states).where(and(eq(flow_states.user_id, user_id), ofProvider))
 }
 
-/** Deletes unfinished flows. Flows of mails are kept as long as the mail's link is valid. */
+/** Deletes unfinished flows. Keeps flows of mails while the mail's link is valid. */
 export async function deleteOldFlows (db: Database): Promise<void> {
   const { created_at, provider_secrets, authenticated_at } = flow_states
   const short = sql`now() - interval '10 minutes'`

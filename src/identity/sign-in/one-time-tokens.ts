@@ -8,10 +8,10 @@ import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import { lockUsers } from '../people/people-locks.ts'
 
-/** The secrets in a mail. Either one is enough, and using one voids both. */
+/** The secrets in a mail. Either one is enough. The use of one voids both. */
 export interface TokenSecrets {
   code: string
-  /** 32 bytes in hexadecimal: `hashed_token` and `token_hash` on the wire. */
+  /** 32 bytes in hexadecimal. The protocol calls them `hashed_token` and `token_hash`. */
   link: string
 }
 
@@ -19,18 +19,16 @@ export type TokenRow = typeof t.$inferSelect
 
 const CODES = 1_000_000
 /**
- * After so many wrong codes the code is void. The link stays valid, so that a stranger who guesses cannot lock the
- * person out.
+ * After this many wrong codes the code is void. The link stays valid, so that a stranger who guesses codes cannot lock
+ * the person out.
  */
 const MAX_ATTEMPTS = 5
-/** A code is compared with at most so many tokens of an address. Several users may request the same new address. */
+/** Maximum tokens of an address with which a code is compared. Several users may request the same new address. */
 const CANDIDATES = 5
 const LIFETIME = sql`now() + interval '24 hours'`
 const notExpired = gt(t.expires_at, sql`now()`)
 
-/**
- * Issues a code and a link for 24 hours, which replace earlier ones of this kind. Only their fingerprints are stored.
- */
+/** Issues a code and a link for 24 hours, which replace earlier ones of this kind. Only fingerprints are stored. */
 export async function issueToken (
   tx: Executor, keys: Keys, token: { user_id: string, kind: TokenKind, sent_to: string, flow_state_id?: string | null }
 ): Promise<TokenSecrets> {
@@ -48,7 +46,7 @@ export async function issueToken (
 
 /**
  * Marks that one address of a change has confirmed. The mark keeps the fingerprints of the used token, so that its link
- * is recognized. Neither link nor code proves anything any more.
+ * is recognized. But the link and the code are no longer valid proofs.
  */
 export async function markConfirmed (tx: Executor, { user_id, ...token }: TokenRow): Promise<void> {
   const { sent_to, otp_fingerprint, link_fingerprint } = token
@@ -78,9 +76,9 @@ export async function takeByLink (
 }
 
 /**
- * Takes the single-use token of a code that was sent to an address, or to a person. Blanks and dashes are ignored. It
- * locks all persons whose tokens it compares. A wrong code counts against each of them, so the caller must commit the
- * transaction in either case.
+ * Takes the single-use token of a code that was sent to an address, or to a person. Ignores blanks and dashes. Locks
+ * all people whose tokens it compares. A wrong code counts for each of them, so the caller must commit the transaction
+ * in either case.
  */
 export async function takeByCode (
   tx: Transaction,
@@ -91,7 +89,7 @@ export async function takeByCode (
   const recipient = 'address' in to ? eq(t.sent_to, to.address) : eq(t.user_id, to.userId)
   const isCandidate = and(recipient, inArray(t.kind, kinds), notExpired, lt(t.attempts, MAX_ATTEMPTS))
   const order = [desc(t.created_at), asc(t.id)]
-  // The lock serializes concurrent guesses, so that each one counts.
+  // The lock lets concurrent guesses run one after the other, so that each one counts.
   const candidates = tx.select({ user_id: t.user_id }).from(t).where(isCandidate).orderBy(...order).limit(CANDIDATES)
   const locked = await lockUsers(tx, candidates)
   const rows = await tx.select().from(t).where(and(isCandidate, inArray(t.user_id, locked))).orderBy(...order)
@@ -119,7 +117,7 @@ export async function kindsSentTo (db: Executor, address: string): Promise<Token
   return rows.map(({ kind }) => kind)
 }
 
-/** The address of a change that a link has confirmed, while the other one has not; undefined for every other link. */
+/** The address of a change that a link has confirmed before the other address. Undefined for every other link. */
 export async function confirmedByLink (db: Executor, keys: Keys, link: string): Promise<'current' | 'new' | undefined> {
   return await confirmed(db, eq(t.link_fingerprint, linkFingerprint(keys, link)))
 }

@@ -12,27 +12,27 @@ import { COMMON_PASSWORDS } from './common-passwords.ts'
  * make visibly different passwords equal (`①` and `1`).
  */
 export interface Passwords {
-  /** An argon2id hash in PHC format. @throws ServizioOccupato when its turn does not come in time */
+  /** An argon2id hash in PHC format. @throws ServizioOccupato after too long a wait */
   hash (password: string, turn?: Turn): Promise<string>
   /**
-   * Whether the password matches the hash. Null (no account, or one without a password) and an unknown kind of hash
-   * return false after the same work. @throws ServizioOccupato, and what `hasImportedHashes` throws
+   * Whether the password matches the hash. Null (no account, or an account without a password) and an unknown kind of
+   * hash return false after the same work. @throws ServizioOccupato, and errors of `hasImportedHashes`
    */
   verify (hash: string | null, password: string, turn?: Turn): Promise<boolean>
 }
 
-/** `later`: for work that a stranger can cause without an account. Sign-ins have precedence. */
+/** `later` is for work that strangers can cause without an account. Sign-ins have precedence. */
 type Turn = 'first' | 'later'
 
 interface PasswordLimits {
   atOnce?: number
-  /** Maximum milliseconds that a password waits for its turn. */
+  /** Maximum milliseconds that a password waits for a slot. */
   waitMs?: number
-  /** True if any account has an imported hash, which takes another time to verify than a hash of this server. */
+  /** True if any account has an imported hash. Its verification does not take the same time as that of a new hash. */
   hasImportedHashes?: () => Promise<boolean>
 }
 
-/** `characters`: control characters or lone surrogates, which clients encode differently. */
+/** `characters` means control characters or lone surrogates, because clients encode them in different ways. */
 type PasswordProblem = 'length' | 'characters' | 'pwned'
 
 const MIN_LENGTH = 8
@@ -57,26 +57,26 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const OUTPUT_BYTES = 32
 
-/** The maximum cost of an imported hash: twenty times that of a new hash. It is paid at every sign-in attempt. */
+/** The maximum cost of an imported hash, twenty times that of a new hash. Every sign-in attempt has this cost. */
 const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
 const LONGEST_HASH = 300
 /** 80 bits: a shorter output could match by chance. */
 const SHORTEST_OUTPUT_BYTES = 10
 
-/** Costs 04 to 12. `$2x$` marks the hashes of a faulty implementation. */
+/** Costs 04 to 12. `$2x$` is excluded, because it marks hashes of a defective implementation. */
 const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/
-/** bcrypt ignores bytes after these. */
+/** bcrypt ignores all bytes after these. */
 const BCRYPT_BYTES = 72
 
-/** Longer than the costliest hash takes. If a hash takes longer, the answer waits for the next multiple. */
+/** Longer than the most expensive hash takes. If a hash takes longer, the response waits for the next multiple. */
 const STEP_MS = 1000
 
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
 
 /**
- * Hashes and verifies passwords with limited concurrency: one core stays free. While there are imported hashes, a wrong
- * password is answered whole seconds after its turn began. So the time reveals neither the kind of the hash nor whether
- * there is one. The turn itself ends earlier.
+ * Hashes and verifies passwords with limited concurrency: one core stays free. While imported hashes exist, the
+ * response to a wrong password waits until a whole number of seconds after the start of its work. So the time reveals
+ * neither the kind of the hash nor whether a hash exists. The slot is released before this wait.
  */
 export function createPasswords ({
   atOnce = Math.max(1, availableParallelism() - 1),
@@ -127,7 +127,7 @@ export function needsRehash (hash: string): boolean {
 
 /**
  * Returns the reasons to reject a password, named as in Supabase Auth: fewer than 8 or more than 128 characters,
- * characters that clients encode differently, or a well-known password. The comparison with well-known passwords
+ * characters that clients encode in different ways, or a well-known password. The comparison with well-known passwords
  * ignores case, and includes the account's address and its first part.
  */
 export function passwordProblems (password: string, email?: string): PasswordProblem[] {
@@ -156,8 +156,8 @@ export function requireStrongPassword (password: string, email: string): void {
 }
 
 /**
- * Runs at most `atOnce` tasks at a time, first come first served, but `later` ones after all others.
- * @throws ServizioOccupato when a task's turn has not come after `waitMs`
+ * Runs at most `atOnce` tasks at a time, in the order of the calls, but `later` ones after all others.
+ * @throws ServizioOccupato when a task has not started after `waitMs`
  */
 export function takeTurns (
   atOnce: number, waitMs: number
@@ -181,7 +181,7 @@ export function takeTurns (
     try {
       return await task()
     } finally {
-      // The next waiting task inherits the turn, so a new one cannot overtake it.
+      // The next waiting task gets the slot directly, so a new task cannot overtake it.
       const queue = queues.first.size > 0 ? queues.first : queues.later
       const [next] = queue
       if (next) {
@@ -192,7 +192,7 @@ export function takeTurns (
   }
 }
 
-/** A hash that no password matches. Verifying against it costs the same as with a real one. */
+/** A hash that no password matches. A verification against it costs the same as against a real one. */
 function hashWithoutPassword (): string {
   const [salt, output] = [SALT_BYTES, OUTPUT_BYTES].map((bytes) =>
     randomBytes(bytes).toString('base64').replaceAll('=', '')

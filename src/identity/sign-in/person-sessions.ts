@@ -19,12 +19,12 @@ type SessionCaller = Pick<Principal, 'userId' | 'sessionId'>
 export interface Client { ip: string, user_agent: string | null }
 
 export const DAY_MS = 86_400_000
-/** A session expires after this, however often it is refreshed. */
+/** A session expires after this time, even if it is refreshed. */
 const ABSOLUTE_MS = 90 * DAY_MS
-/** A session that is not refreshed for this long expires (OWASP ASVS 7.3). */
+/** A session expires after this many days without a refresh (OWASP ASVS 7.3). */
 const IDLE_DAYS = 14
 export const IDLE_MS = IDLE_DAYS * DAY_MS
-/** In an older session a new password requires the current one or a code by mail. A passkey requires a new sign-in. */
+/** In an older session, a new password requires the current one or a code by mail, a passkey a new sign-in. */
 export const FRESH_MS = DAY_MS
 const LONGEST_AGENT = 300
 
@@ -60,9 +60,9 @@ export async function beginSession (
 }
 
 /**
- * Locks the person of a session: until the transaction ends no other transaction can change them, their factors, or end
- * their sessions. The session is at the level that the person needs.
- * @throws AuthError session_not_found, user_banned, insufficient_aal, when that changed since the guard ran
+ * Locks the person of a session. Until the transaction ends, no other transaction can change the person or the factors,
+ * or end the sessions. The session must have the level that the person needs.
+ * @throws AuthError session_not_found, user_banned, insufficient_aal, after a change since the guard ran
  */
 export async function getSessionOwner (tx: Transaction, caller: SessionCaller): Promise<User> {
   const { user, session } = await getSignedIn(tx, caller)
@@ -72,7 +72,7 @@ export async function getSessionOwner (tx: Transaction, caller: SessionCaller): 
   return user
 }
 
-/** Like `getSessionOwner`, at any level: for proofs of a second factor, and callers that check the level themselves. */
+/** Like `getSessionOwner`, for any level. Used for proofs of a second factor, and by callers that check the level. */
 export async function getSignedIn (tx: Transaction, { userId, sessionId }: SessionCaller): Promise<SignedIn> {
   const person = await lockUser(tx, userId!)
   const ofPerson = and(eq(sessions.id, sessionId!), eq(sessions.user_id, userId!), liveSession)
@@ -91,9 +91,9 @@ export async function findSignedIn (db: Executor, sessionId: string): Promise<Si
 type SessionScope = 'global' | 'local' | 'others'
 
 /**
- * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns their number.
- * Pending codes end with them, except for `local`, because they would begin new sessions. A session without a proven
- * second factor ends only sessions without one: the password alone must not lock the person out.
+ * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns their number. Except
+ * for `local`, pending codes also end, because they would begin new sessions. A session without a proven second factor
+ * ends only sessions without one, because somebody with the password alone must not lock the person out.
  */
 export async function endSessions (
   tx: Transaction, userId: string, scope: SessionScope, sessionId?: string
@@ -131,9 +131,9 @@ export async function deleteSessions (
 }
 
 /**
- * Ends the sessions of a person that a provider's identity started, except `exceptId`. Pending codes end, too. Requires
+ * Ends the sessions of a person that a provider's identity started, except `exceptId`. Pending codes also end. Requires
  * the person's lock.
- * @returns how many sessions have ended
+ * @returns the number of ended sessions
  */
 export async function endSessionsOf (
   tx: Transaction, userId: string, provider: string, exceptId: string | undefined
@@ -145,9 +145,9 @@ export async function endSessionsOf (
 }
 
 /**
- * Ends the sessions of a person that any passkey started, except `exceptId`: which passkey it was is not stored.
- * Requires the person's lock.
- * @returns how many sessions have ended
+ * Ends the sessions of a person that any passkey started, except `exceptId`. The database does not store which passkey
+ * it was. Requires the person's lock.
+ * @returns the number of ended sessions
  */
 export async function endPasskeySessions (tx: Transaction, userId: string, exceptId?: string): Promise<number> {
   const isOfPasskey = sql`${sessions.amr} @> ${JSON.stringify([{ method: PASSKEY }])}::jsonb`

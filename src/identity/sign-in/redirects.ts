@@ -2,17 +2,17 @@ import type { Config } from '#src/config/config.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { matchesRedirect } from '#src/lib/redirect-patterns.ts'
 
-/* The URLs that a browser is redirected to, as the clients of Supabase Auth read them. */
+/* The URLs to which a browser is redirected, in the form that clients of Supabase Auth read. */
 
-/** Text that parsers read differently: `\`, `//`, `.` and `..` as steps, control characters. */
+/** Text that parsers read in different ways: `\`, `//`, `.` and `..` as steps, control characters. */
 const AMBIGUOUS = /\\|\/\/|(^|\/)\.{1,2}(\/|;|$)|\p{Cc}/u
-/** A path that was encoded more often is rejected. */
+/** Maximum levels of percent-encoding of a path. A path with more levels is rejected. */
 const MOST_DECODINGS = 4
 
 /**
- * The URL that a browser may be redirected to: of this service, of a front end in the settings, or of the list there.
- * Its path must mean the same to every parser. Any other URL is replaced by the front end's. The result is the URL as
- * it was parsed, because browsers may parse the original text differently.
+ * Returns an allowed URL for a redirect: one of this service, of a front end in the settings, or of the list in the
+ * settings. Its path must have the same meaning for every parser. Replaces any other URL by the front end's. Returns
+ * the URL in its parsed form, because browsers may parse the original text in another way.
  */
 export function allowedRedirect (
   { PUBLIC_URL, CORS_ORIGINS, REDIRECT_URLS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS' | 'REDIRECT_URLS'>,
@@ -27,18 +27,18 @@ export function allowedRedirect (
   const path = decodedPath(url.pathname)
   if (path === undefined) return home
   const isListed = REDIRECT_URLS.some((pattern) => matchesRedirect(pattern, url))
-  // A `blob:` URL has the origin of the page inside it. An app's own scheme is allowed only when it is listed.
+  // A `blob:` URL has the origin of the page inside it. An app's own scheme must be in the list.
   if (!['http:', 'https:'].includes(protocol)) return isListed ? href : home
   const own = new URL(PUBLIC_URL)
   const isOwnOrigin = origin === own.origin
   const isService = isOwnOrigin && `${path}/`.startsWith(own.pathname.replace(/\/*$/, '/'))
-  // The provider's own endpoints redirect to other sites, and a browser would forward the fragment. Some servers ignore
-  // spaces in a path's step, or the text after a semicolon.
+  // Exclude the provider's endpoints: they redirect to other sites, and a browser would forward the fragment. Some
+  // servers ignore spaces in a step of the path, or the text after a semicolon.
   const isProvider = isOwnOrigin && /\/auth\s*(;[^/]*)?\/v1\s*([;/]|$)/i.test(path)
   return (isService || isListed || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
 }
 
-/** A path fully decoded, as some servers decode it more than once. Undefined when parsers may differ. */
+/** A path after all decoding, because some servers decode more than once. Undefined when parsers may disagree. */
 function decodedPath (path: string): string | undefined {
   try {
     for (let times = 0; times <= MOST_DECODINGS && !AMBIGUOUS.test(path); times++) {
@@ -47,7 +47,7 @@ function decodedPath (path: string): string | undefined {
       path = next
     }
   } catch {
-    // Invalid percent-encoding.
+    // The percent-encoding is invalid.
   }
   return undefined
 }
@@ -55,7 +55,7 @@ function decodedPath (path: string): string | undefined {
 export const PKCE_REQUIRED = 'PKCE flow is required to redirect to an app'
 
 /**
- * Other apps of a device may register the same scheme, and would get the tokens in the fragment. So an app of its own
+ * Other apps of a device may register the same scheme, and would get the tokens in the fragment. So an app with its own
  * scheme must exchange a code, with PKCE.
  */
 export function requiresPkce (redirectTo: string): boolean {
@@ -69,7 +69,7 @@ export function redirectWithCode (redirectTo: string, code: string): string {
   return url.href
 }
 
-/** Adds a session to the fragment, which browsers send to no server, and further fields after it. */
+/** Adds a session to the fragment, which browsers send to no server, then the further fields. */
 export function redirectWithSession (
   redirectTo: string,
   { access_token, token_type, expires_in, expires_at, refresh_token }: AuthSession,
@@ -102,7 +102,7 @@ export function redirectWithError (
   return withFragment(url.href, fields)
 }
 
-/** With `sb` the official client knows that the fields are for it, and not for another part of the front end. */
+/** The official client reads the fields only with `sb`, because a front end may have other fields in the fragment. */
 function withFragment (address: string, fields: Record<string, string>): string {
   const url = new URL(address)
   url.hash = new URLSearchParams({ ...fields, sb: '' }).toString()

@@ -15,7 +15,7 @@ export interface TokenSigner {
 }
 
 /**
- * The answer to a sign-in: new tokens, and the user. The access token has the claims of Supabase Auth
+ * The response to a sign-in: new tokens, and the user. The access token has the claims of Supabase Auth
  * (`internal/tokens/service.go`), with times in seconds since the epoch.
  */
 export async function sessionResponse (

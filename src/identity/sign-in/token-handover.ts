@@ -8,7 +8,7 @@ import { getUser } from '../people/find-users.ts'
 import { createFlow, issueAuthCode, type Challenge } from './flow-states.ts'
 import { getSessionOwner, liveSession, type Client, type SignedIn } from './person-sessions.ts'
 
-/* A person who is signed in on the pages of this server returns to a front end, which gets its own session. */
+/* Gives a front end its own session, when a person who is signed in on the pages of this server returns to it. */
 
 /** The sign-in method of such a session in the audit log. */
 const METHOD = 'pages'
@@ -33,8 +33,8 @@ export async function issueTokenHandover (
 }
 
 /**
- * Begins the front end's session, with the age and proofs of the session on the pages, if that is still active.
- * Requires the person's lock. Errors are returned, so that the commit uses up the code.
+ * Begins the front end's session with the age and proofs of the session on the pages, if that one is active. Requires
+ * the person's lock. Errors are returned, so that the commit uses up the code.
  */
 export async function acceptTokenHandover (
   tx: Transaction, userId: string, { session_id }: { session_id: string }, client: Client

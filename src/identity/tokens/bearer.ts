@@ -7,7 +7,7 @@ import { AUDIENCE } from './machine-tokens.ts'
 import type { SessionStatus } from '../session-status.ts'
 import { isUuid } from '../uuid.ts'
 
-/** A person's token with a valid signature and valid claims. Its session may have ended nevertheless. */
+/** A user's token with a valid signature and valid claims. Its session may still have ended. */
 export interface VerifiedToken {
   userId: string
   sessionId: string
@@ -17,25 +17,25 @@ export interface VerifiedToken {
 interface BearerChecks<V extends VerifiedToken> {
   verify (token: string): Promise<V | Identified>
   isStillValid (verified: V): boolean
-  /** The status of the token's session; synchronous when it is cached. */
+  /** The status of the token's session. Returns no promise when it is cached. */
   status (
     verified: V, request: FastifyRequest, token: string
   ): SessionStatus | Refusal | Promise<SessionStatus | Refusal>
 }
 
-/** The caller with a service token: a machine, not a person. */
+/** The caller with a service token, which is a machine and not a person. */
 export const SERVICE: Principal = { id: 'service', kind: 'service', admin: true }
 
 const SERVICE_ROLES = new Set(['service_role', 'supabase_admin'])
-/** The maximum length of a token: all request headers together are limited to 16 KiB. */
+/** Maximum length of a token. All request headers together are limited to 16 KiB. */
 const LONGEST_TOKEN = 16_384
 const CACHED_TOKENS = 5000
 /** Allowed clock skew of the issuer. */
 const AHEAD_MS = 60_000
 
 /**
- * Identifies the caller by a token. Verified tokens are cached under their SHA-256, because verifying a signature costs
- * more than everything else in a small request.
+ * Identifies the caller by a token. Verified tokens are cached under their SHA-256, because a verification costs more
+ * than all other work of a small request.
  */
 export function bearerAuthenticator<V extends VerifiedToken> ({
   verify, isStillValid, status
@@ -96,13 +96,13 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
     typeof exp !== 'number'
   ) { return undefined }
   const issuedAt = iat * 1000
-  // A future time of issue would defeat the age limit.
+  // A time of issue in the future would disable the age limit.
   if (issuedAt > Date.now() + AHEAD_MS) return undefined
   return { userId, sessionId, expiresAt: Math.min(exp * 1000, issuedAt + maxAgeSeconds * 1000), claims }
 }
 
 /**
- * A machine's token: the service key is the caller `SERVICE`, the public key is rejected.
+ * Reads a machine's token. The service key gives the caller `SERVICE`, and the public key is rejected.
  * @param issuers the issuers that share the secret
  */
 export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers: string[]): Identified {
@@ -132,7 +132,7 @@ function claimsOf (jwt: JWT, token: string, how: Parameters<JWT['verify']>[1]): 
   }
 }
 
-/** Ids are compared as text, and the database writes them in lower case. */
+/** Ids are compared as text. The database writes them in lower case. */
 function isLowerCaseUuid (value: unknown): value is string {
   return isUuid(value) && value === value.toLowerCase()
 }

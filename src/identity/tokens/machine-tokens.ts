@@ -2,7 +2,7 @@ import { createSigner } from 'fast-jwt'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** The audience of access tokens (RFC 7519 `aud`), and every person's role in them. Tokens carry no rights. */
+/** The audience of access tokens (RFC 7519 `aud`), and the role of every user in them. Tokens contain no rights. */
 export const AUDIENCE = 'authenticated'
 
 /** The roles of machine tokens: the public key of the front end, and the service key, which has all rights. */
@@ -22,7 +22,7 @@ export function issuerOf (config: Config): string {
   return `${config.PUBLIC_URL}/auth/v1`
 }
 
-/** The anonymous key: public, it only identifies the installation. */
+/** The anonymous key is public. It only identifies the installation. */
 export function anonKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'anon')
 }
@@ -31,7 +31,7 @@ export function serviceKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'service_role')
 }
 
-/** A service key for one minute, for a call that this machine makes at once, so that an intercepted one is useless. */
+/** A service key for one minute, for an immediate call by this machine. So an intercepted key is useless. */
 export function momentaryServiceKey (config: Config, keys: Keys): string {
   const now = Math.floor(Date.now() / 1000)
   return machineToken(config, keys, 'service_role', { iat: now, exp: now + MOMENT_S })

@@ -2,26 +2,25 @@ import { createHmac, hash, timingSafeEqual } from 'node:crypto'
 import { isUuid } from '../uuid.ts'
 
 /**
- * Refresh tokens that are computed, not stored: base64url of
- * `00 | session id (16) | counter (uvarint) | HMAC-SHA256 (first 16) | SHA-256 of all before (first 4)`,
- * the layout of Supabase Auth's second version. The session's row stores the current token's counter and no secret.
+ * Refresh tokens are computed, not stored. The format is base64url of `00 | session id (16) | counter (uvarint) |
+ * HMAC-SHA256 (first 16) | SHA-256 of all before (first 4)`, the layout of Supabase Auth's second version. The
+ * session's row stores the counter of the current token, and no secret.
  */
 export interface RefreshToken {
   sessionId: string
-  /** 0 to 2^31 - 1. A refresh adds one. A proof of a second factor jumps to the next multiple of `PROOF_STEP`. */
+  /** 0 to 2^31 - 1. A refresh adds one. After a proof of a second factor it is the next multiple of `PROOF_STEP`. */
   counter: number
 }
 
 /**
- * After each proof of a second factor, the counter continues at the next multiple of this, so that it identifies tokens
- * from before the proof. In 90 days of hourly refreshes a session uses 2,160. With more refreshes between two proofs, a
- * session only loses the repeat of one token in this many.
+ * After each proof of a second factor, the counter continues at the next multiple of this number. So it shows whether a
+ * token is from before the proof. In 90 days of hourly refreshes the counter rises by 2,160.
  */
 export const PROOF_STEP = 4096
 
-/** Milliseconds after a refresh in which an older token counts as one of a client that lost the response. */
+/** Milliseconds after a refresh. In this time an older token means that the client may have lost the response. */
 export const REUSE_INTERVAL_MS = 10_000
-/** How many doubtful repeats a session may have in a day. Two holders of the same token need one at each turn. */
+/** Maximum doubtful repeats of a session in a day. Two holders of the same token need one at each refresh. */
 const DOUBTFUL_A_DAY = 3
 
 const VERSION = 0
@@ -29,7 +28,7 @@ const ID_END = 17
 const MAC_BYTES = 16
 const CHECKSUM_BYTES = 4
 const MAX_COUNTER = 2 ** 31 - 1
-/** 38 to 42 bytes. */
+/** The text of 38 to 42 bytes. */
 const SPELLING = /^[A-Za-z0-9_-]{51,56}$/
 
 /** @throws RangeError when the session id is not a UUID or the counter out of bounds */
@@ -43,11 +42,11 @@ export function encodeRefreshToken (secret: Buffer, { sessionId, counter }: Refr
   return Buffer.concat([signed, checksum(signed)]).toString('base64url')
 }
 
-/** The content of a token; undefined for any text that `encodeRefreshToken` did not create with this secret. */
+/** The content of a token. Undefined for any text that `encodeRefreshToken` did not create with this secret. */
 export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken | undefined {
   if (!SPELLING.test(text)) return undefined
   const bytes = Buffer.from(text, 'base64url')
-  // The last character may carry bits that belong to no byte.
+  // The last character may contain bits that belong to no byte.
   if (bytes.toString('base64url') !== text) return undefined
   const signed = bytes.subarray(0, -CHECKSUM_BYTES)
   if (!checksum(signed).equals(bytes.subarray(-CHECKSUM_BYTES))) return undefined
@@ -58,8 +57,8 @@ export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken 
 }
 
 /**
- * A received refresh token and its session; times in ms. `repeats`: how many doubtful repeats the session has had
- * today.
+ * A received refresh token and its session; times in ms. `repeats` is the number of today's doubtful repeats of the
+ * session.
  */
 export interface Refresh {
   tokenCounter: number
@@ -70,12 +69,12 @@ export interface Refresh {
 }
 
 /**
- * `rotate`: the current token, the next one is issued. `repeat`: the client lost an answer, the current token is
- * returned again. `doubtful`: like `repeat`, but the token may be a copy: the previous one after the interval, or an
- * older one within it. `reused`: a copy, the session ends: an older token after the interval, or too many doubtful
- * repeats in a day. `void`: a token from before a proof of a second factor, which must not yield the tokens of the
- * proven session. It ends nothing: the client may have lost the answer to the proof, or its own refresh came second.
- * `invalid`: there is no such token yet.
+ * `rotate`: it is the current token, and the next one is issued. `repeat`: the client lost a response, and the current
+ * token is returned again. `doubtful`: like `repeat`, but the token may be a copy. It is the previous token after the
+ * interval, or an older one within it. `reused`: the token is a copy, and the session ends. It is an older token after
+ * the interval, or a doubtful repeat too many in a day. `void`: the token is from before a proof of a second factor,
+ * and gives no new token. The session continues, because the client may have lost the response to the proof. `invalid`:
+ * no such token was issued yet.
  */
 export function classifyRefresh ({
   tokenCounter, sessionCounter, lastRefreshMs, nowMs, repeats
@@ -93,18 +92,18 @@ function proofs (counter: number): number {
   return Math.floor(counter / PROOF_STEP)
 }
 
-/** Each session has its own key, derived from its id, so no secret is stored. */
+/** Each session has its own key, which is derived from its id, so no secret is stored. */
 function mac (secret: Buffer, body: Buffer): Buffer {
   const key = createHmac('sha256', secret).update(body.subarray(1, ID_END)).digest()
   return createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
 }
 
-/** Tells a mistyped or truncated token from a forged one. It protects nothing. */
+/** Distinguishes a mistyped or truncated token from a forged one. It is no protection. */
 function checksum (signed: Buffer): Buffer {
   return hash('sha256', signed, 'buffer').subarray(0, CHECKSUM_BYTES)
 }
 
-/** Seven bits per byte, lowest first, the top bit set on all but the last (Go's `encoding/binary`, protobuf). */
+/** Seven bits per byte, lowest first. All bytes except the last have the top bit (Go's `encoding/binary`). */
 function uvarint (value: number): Buffer {
   const bytes: number[] = []
   for (; value >= 0x80; value >>>= 7) bytes.push(value & 0x7f | 0x80)

@@ -36,13 +36,13 @@ interface Creation { besideOthers: boolean, atOnce?: boolean, onlyAfterMs?: numb
 export const ACCESS_TOKEN_SECONDS = 3600
 
 const MINUTE = 60_000
-/** Clients cache the published set for ten minutes, so a new key is published for longer before it signs. */
+/** A new key is published for this time before it signs, because clients cache the published set for ten minutes. */
 const ANNOUNCED_MS = 15 * MINUTE
 const OVERLAP_MS = ACCESS_TOKEN_SECONDS * 1000 + 5 * MINUTE
 const ROTATE_AFTER_MS = 90 * 24 * 60 * MINUTE
-/** Other processes rotate keys, too. */
+/** Interval after which keys are read again, because other processes also rotate keys. */
 const REREAD_MS = MINUTE
-/** An unknown `kid` may be a new key of another process, or invented by the caller. */
+/** Minimum interval of reads for an unknown `kid`, which another process may have created, or a caller invented. */
 const UNKNOWN_REREAD_MS = 1000
 
 export class SigningKeys {
@@ -52,7 +52,7 @@ export class SigningKeys {
   #known = new Map<string, SigningKey>()
   #readAt = -Infinity
   #reading: Promise<void> | undefined
-  /** Incremented on every change, so that keys read before a change are read again. */
+  /** Incremented on every change. Keys that were read before a change are then read again. */
   #generation = 0
 
   constructor (db: Database, secrets: Keys, now = Date.now) {
@@ -69,14 +69,14 @@ export class SigningKeys {
     return this.#signer()!
   }
 
-  /** The public key as PEM; undefined for an unknown or a retired key. */
+  /** The public key as PEM. Undefined for an unknown or a retired key. */
   async find (kid: string): Promise<string | undefined> {
     await this.#ensureFresh(this.#known.has(kid) ? REREAD_MS : UNKNOWN_REREAD_MS)
     const key = this.#known.get(kid)
     return this.#isGood(key) ? key.publicPem : undefined
   }
 
-  /** Whether a key was valid when the keys were last read, within the last minute. If false, ask `find`. */
+  /** Whether a key was valid at the last read, within the last minute. If false, call `find`. */
   isLive (kid: string): boolean {
     return this.#now() - this.#readAt <= REREAD_MS && this.#isGood(this.#known.get(kid))
   }
@@ -87,8 +87,8 @@ export class SigningKeys {
   }
 
   /**
-   * Creates a new pair. It is published before it signs, and the old pair stays valid for its tokens. `atOnce` retires
-   * the old pairs immediately.
+   * Creates a new pair. It is published before it signs, and the old pair stays valid for tokens that it has signed.
+   * `atOnce` retires the old pairs immediately.
    */
   async rotate (atOnce = false, auditRotation?: AuditRotation): Promise<Rotation> {
     return (await this.#create({ besideOthers: true, atOnce, auditRotation }))!
@@ -113,7 +113,7 @@ export class SigningKeys {
 
   #signer (): SigningKey | undefined {
     const pairs = this.#goodKeys().sort((a, b) => b.signsFrom - a.signsFrom)
-    // The clock of the process that retired the others may be ahead.
+    // The clock of the process that retired the other pairs may be ahead.
     return pairs.find(({ signsFrom }) => signsFrom <= this.#now()) ?? pairs.at(-1)
   }
 
@@ -142,7 +142,7 @@ export class SigningKeys {
     this.#readAt = this.#now()
   }
 
-  /** Serializes processes: when several find no pair, or an old one, only one creates a new pair. */
+  /** Takes a lock: when several processes find no pair, or an old one, only one of them creates a new pair. */
   async #create (creation: Creation): Promise<Rotation | undefined> {
     const rotation = await this.#db.transaction((tx) => this.#insert(tx, creation))
     this.forget()

@@ -8,18 +8,18 @@ import type { RelyingParty } from './relying-party.ts'
 
 const library = () => import('@simplewebauthn/server')
 
-/** The use of a credential. A passkey is used alone, so its device must verify the person, by a PIN or a finger. */
+/** The purpose of a credential. A passkey is used alone, so its device must verify the person, by a PIN or a finger. */
 export type Purpose = 'passkey' | 'factor'
 
-/** Options for the browser, and the challenge in them, which the server stores. */
+/** Options for the browser, with their challenge, which the server stores. */
 export interface CeremonyOptions { options: object, challenge: string }
 
-/** The maximum length of a credential id (WebAuthn §4). A database index would reject a much longer one. */
+/** Maximum length of a credential id (WebAuthn §4). A database index would reject a much longer one. */
 const LONGEST_ID = 1023
 const TRANSPORT = /^[a-z0-9-]{1,32}$/i
 const MOST_TRANSPORTS = 10
 
-/** Options for a new credential. @param present the person's credentials: their devices need no second one */
+/** Options for a new credential. @param present the person's credentials, whose devices must not create a second one */
 export async function creationOptions (
   { id, name }: RelyingParty, user: Pick<User, 'id' | 'email'>, present: readonly CredentialRow[], purpose: Purpose
 ): Promise<CeremonyOptions> {
@@ -38,7 +38,7 @@ export async function creationOptions (
   return { options, challenge: options.challenge }
 }
 
-/** Options for a proof. @param allowed the accepted credentials; when empty, any passkey of the device */
+/** Options for a proof. @param allowed the accepted credentials. Without any, the device offers all its passkeys */
 export async function requestOptions (
   { id }: RelyingParty, allowed: readonly CredentialRow[], purpose: Purpose
 ): Promise<CeremonyOptions> {
@@ -52,7 +52,7 @@ export async function requestOptions (
 }
 
 /**
- * The credential that a device created. Undefined when the response is invalid or answers another challenge.
+ * The credential that a device created. Undefined when the response is invalid, or is for another challenge.
  * @throws AuthError validation_failed when the credential id is too long
  */
 export async function readCreation (
@@ -65,11 +65,11 @@ export async function readCreation (
     expectedOrigin: origins,
     expectedRPID: id,
     requireUserVerification: purpose === 'passkey'
-  // The library throws for every fault of the response, with its own messages.
+  // The library throws its own errors for every invalid response.
   }).catch(() => undefined)
   if (!made?.verified) return undefined
   const { credential } = made.registrationInfo
-  // The attested id, which may differ from the one in the request that the schema limits.
+  // The attested id, which may differ from the id in the request. The schema limits only the latter.
   if (Buffer.byteLength(credential.id, 'base64url') > LONGEST_ID) {
     throw validationFailed(`Credential id must not be longer than ${LONGEST_ID} bytes`)
   }
@@ -87,7 +87,7 @@ function readTransports (said: unknown): string[] {
   return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MOST_TRANSPORTS)
 }
 
-/** The device's counter after its proof. Undefined when nothing is proven. */
+/** The device's counter after its proof. Undefined when the response is no valid proof. */
 export async function readProof (
   { id, origins }: RelyingParty,
   answer: Record<string, unknown>,

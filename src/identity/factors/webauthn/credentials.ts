@@ -40,8 +40,8 @@ export async function addCredential (
 }
 
 /**
- * Records a use. False when the device's counter is not above the stored one: a concurrent request had the same proof,
- * or the device was copied. Devices without a counter stay at 0.
+ * Records a use. Returns false when the device's counter is not above the stored one, because a concurrent request had
+ * the same proof, or the device was copied. For devices without a counter it is always 0.
  */
 export async function noteUse (tx: Transaction, id: string, counter: number): Promise<boolean> {
   const noted = await tx.update(t).set({ counter, last_used_at: new Date() })

@@ -30,7 +30,7 @@ import { PASSKEY } from '../../session-status.ts'
 /** The same limit as Supabase Auth. */
 const MAX_PASSKEYS = 10
 
-/** Users' own passkeys. A user with a second factor must prove it here, as on other routes. */
+/** Users' own passkeys. A user with a second factor must prove it here, like on other routes. */
 const passkeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/passkeys/registration/options', route(
     { access: 'user' }, 'authPasskeyRegistrationOptions', 'Comincia la registrazione di una passkey', {
@@ -119,7 +119,7 @@ async function remove (request: FastifyRequest, id: string): Promise<void> {
   await app.identity.waitForListeners()
 }
 
-/** The caller, if they may create a passkey now. */
+/** The caller, if the caller may create a passkey now. */
 async function freshOwner (
   tx: Transaction, { identity: { config } }: FastifyInstance, principal: Parameters<typeof getSignedIn>[1]
 ): Promise<User> {
@@ -180,8 +180,8 @@ async function proveAndSignIn (
 }
 
 /**
- * Whether the device names the owner of the passkey (WebAuthn §7.2, step 6). Registration gave it the owner's id. Some
- * security keys do not repeat it.
+ * Whether the device names the owner of the passkey (WebAuthn §7.2, step 6). At registration the device got the owner's
+ * id. Some security keys do not return it.
  */
 function namesOwner ({ response }: Record<string, unknown>, { user_id }: CredentialRow): boolean {
   const { userHandle } = (response ?? {}) as { userHandle?: unknown }

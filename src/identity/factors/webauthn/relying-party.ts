@@ -3,12 +3,12 @@ import type { Config } from '#src/config/config.ts'
 
 export interface RelyingParty {
   id: string
-  /** The name that browsers show. */
+  /** The name that the browser shows to the user. */
   name: string
   origins: string[]
 }
 
-/** Undefined when no page can use passkeys: at an IP address, or when no page is at the domain. */
+/** Undefined when no page can use passkeys: the host is an IP address, or no page is on the domain. */
 export function relyingParty ({ PUBLIC_URL, CORS_ORIGINS, PASSKEY_DOMAIN }: Config): RelyingParty | undefined {
   const { hostname, origin } = new URL(PUBLIC_URL)
   const id = PASSKEY_DOMAIN ?? hostname

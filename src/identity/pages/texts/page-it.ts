@@ -1,4 +1,4 @@
-/** The texts of the pages. Every other language has the same keys; a value replaces `{n}`. */
+/** The texts of the pages. Every other language has the same keys. A value replaces `{n}`. */
 export const it = {
   // Common.
   error: 'Errore',

@@ -3,24 +3,24 @@
 /** A mail with a link or a code. */
 export interface Wording {
   subject: string
-  /** The event. */
+  /** The reason for the mail. */
   why: string
-  /** The label before an address other than the account's. */
+  /** The label of an address other than the account's. */
   email?: string
-  /** The purpose of the link. Absent when the mail has only a code. */
+  /** The purpose of the link. Missing when the mail has only a code. */
   link?: string
-  /** For a reader who did not ask for the mail. */
+  /** Advice for a reader who did not request the mail. */
   otherwise: string
 }
 
 export type MailKind = 'signup' | 'recovery' | 'magiclink' | 'invite' | 'email_change' | 'reauthentication'
 
-/** A notice after the fact: subject, what happened, and what to do about it. */
+/** A notice of a past event: subject, the event, and advice. */
 export type Notice = readonly [subject: string, what: string, otherwise: string]
 export type NoticeKind = 'factor_added' | 'factor_removed' | 'recovery_codes' | 'passkey_added' | 'passkey_removed' |
   'access_reset' | 'codes_tried'
 
-/** One language. */
+/** The texts in one language. */
 export interface MailTexts {
   /** The label before the account's address. */
   account: string
