@@ -18,18 +18,18 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 && addressMatcher(config.TRUST_PROXY),
     bodyLimit: 1024 * 1024,
-    // No timeout: upgrading a large database takes minutes. An aborted upgrade would restart at each start, forever.
+    // No timeout, because an upgrade of a large database takes minutes. After a timeout each start would begin again.
     pluginTimeout: 0,
     requestTimeout: 60_000,
-    // Longer than any response takes, so that the connection is not closed first.
+    // Longer than any response takes, so that Node does not close the connection before the response.
     connectionTimeout: 120_000,
     keepAliveTimeout: 10_000,
     // Limits how long a silent connection keeps a descriptor. `http/security.ts` rejects requests without a host,
-    // because Node's own answer has no body.
+    // because Node's own response has no body.
     http: { headersTimeout: 10_000, connectionsCheckingInterval: 2000, requireHostHeader: false },
     routerOptions: { maxParamLength: 300 },
     schemaController,
-    // `http/shutdown.ts` answers in the API's error format.
+    // `http/shutdown.ts` responds in the error format of the API.
     return503OnClosing: false,
     // Clients of the identity and storage protocols expect their own error formats.
     frameworkErrors: (err, request, reply) => {

@@ -6,7 +6,7 @@ import type { Rotation } from './services/files/key-rotation.ts'
 
 /**
  * `npm run keys:rotate` rewraps the keys of all stored files. It needs the server's environment. The server may be
- * running. If killed, it resumes at its next run.
+ * running. If the command is killed, its next run resumes.
  */
 async function rotate (): Promise<Rotation> {
   speedUpLoading()
@@ -18,7 +18,7 @@ async function rotate (): Promise<Rotation> {
       import('./services/files/key-rotation.ts'),
       import('./database/embedded/cluster.ts')
     ])
-  // Otherwise it would create a cluster or key for a server that does not exist.
+  // Check first, because the command would create a cluster or key for a server that does not exist.
   const dataDir = resolve(process.env.DATA_DIR || './data')
   if (!process.env.DATABASE_URL && !existsSync(join(dataDir, 'postgres'))) {
     throw new ConfigError('DATA_DIR', `nessun server ha i suoi dati in ${dataDir}`)
@@ -28,7 +28,7 @@ async function rotate (): Promise<Rotation> {
   }
   const config = readConfig(process.env)
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded({ dataDir, log: () => {} }) : undefined
-  // A single session, which holds the advisory lock.
+  // A single session, because the advisory lock belongs to a session.
   const { db, sql, close } = connect(config.DATABASE_URL ?? embedded!.url, 1)
   try {
     return await rotateKeys({ db, sql }, createKeys(config.MASTER_KEY))

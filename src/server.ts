@@ -9,10 +9,10 @@ import { loadingError } from './lib/missing-packages.ts'
 import { speedUpLoading } from './loading.ts'
 import type { ProcessFigures } from './http/metrics.ts'
 
-/** The first signal closes the server. Later ones stop its waiting for a database that does not answer. */
+/** The first signal closes the server. Later signals end its wait for a database that does not respond. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
 
-/** Aborted by the first signal. */
+/** Aborts at the first signal. */
 const interrupted = new AbortController()
 
 const STARTED = Date.now() / 1000 - process.uptime()
@@ -28,7 +28,7 @@ function processFigures (): ProcessFigures {
   }
 }
 
-/** The process: environment → configuration → build → listen → signals. Only entry points read `process`. */
+/** Starts the process: environment, configuration, build, listen, signals. Only entry points read `process`. */
 async function start (): Promise<void> {
   speedUpLoading()
   const { ConfigError, configWarnings, makeDataFolder, readConfig, requireBackupFolder } =
@@ -40,7 +40,7 @@ async function start (): Promise<void> {
   makeDataFolder(config.DATA_DIR)
   if (config.BACKUP_DIR !== undefined) requireBackupFolder(config.BACKUP_DIR)
   const building = build({ config, processFigures, descriptors: descriptorLimit(), signal: interrupted.signal })
-  // Signals are handled from here on. Ending the process now would leave PostgreSQL running.
+  // From here on signals close the server. Without this, a signal would leave PostgreSQL running.
   closeOnSignals(config, grace, building.catch(() => undefined))
   const app = await building
   if (interrupted.signal.aborted) return
@@ -50,30 +50,30 @@ async function start (): Promise<void> {
     const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
     throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
   })
-  // After listening succeeded: otherwise the generated password could be lost unseen.
+  // Only after listening has succeeded, because otherwise nobody would see the generated password.
   const administrator = await firstAdministrator(app, config).catch(async (err: unknown) => {
     await app.close()
     throw err
   })
-  // The password is shown once, on stderr, because logs are stored and read by others.
+  // The password is printed once, on stderr. Logs must not contain it, because other people read them.
   if (administrator) process.stderr.write(welcome(administrator))
   for (const warning of configWarnings(config)) app.log.warn(warning)
   app.log.info({ address, mode: config.ALLOGGIATI_MODE }, 'ready')
   if (process.stdout.isTTY) (app.log as Logger).flush(() => process.stdout.write(startLine(config.PUBLIC_URL, address)))
 }
 
-/** For a person at a terminal, after the log lines of the start. */
+/** A line for a person at a terminal, after the log lines of the start. */
 function startLine (publicUrl: string, address: string): string {
   const addresses = [...new Set([publicUrl, address])].join(' · ')
   return `\nLocanda è pronta: ${addresses} (accesso: ${publicUrl}/auth/, API: ${publicUrl}/docs). ` +
     'Premere Ctrl+C per fermarla.\n\n'
 }
 
-/** Ends the process after the first signal or unexpected failure, once the server is closed. */
+/** Closes the server after the first signal or unexpected failure, and then ends the process. */
 function closeOnSignals (
   config: Config, grace: typeof CloseWithGrace, built: Promise<FastifyInstance | undefined>
 ): void {
-  // Longer than the longest call to the police, whose outcome would otherwise be unknown.
+  // Longer than the longest call to the police service, because an aborted call would have an unknown outcome.
   const delay = 75_000 + 2 * config.DRAIN_SECONDS * 1000
   const { close } = grace({ delay, logger: false, skip: [...SIGNALS] }, async ({ err }) => {
     const app = await built
@@ -81,7 +81,7 @@ function closeOnSignals (
     else await app?.beginShutdown()
     await app?.close()
   })
-  // The library exits at a second signal, which would leave PostgreSQL running. A terminal and npm both forward Ctrl-C.
+  // The library exits at a second signal, which would leave PostgreSQL running. A terminal and npm both send Ctrl-C.
   const onSignal = async (signal: NodeJS.Signals) => {
     const isFirst = !interrupted.signal.aborted
     interrupted.abort()
@@ -96,7 +96,7 @@ function closeOnSignals (
 }
 
 /**
- * Listens on one address of `localhost`. For a second one Fastify starts another server, which our connection limit
+ * Listens on one address of `localhost`. For a second one Fastify starts another server, which the connection limit
  * does not cover.
  */
 async function listen (app: FastifyInstance, host: string, port: number): Promise<string> {
@@ -124,7 +124,7 @@ start().catch(async (err: unknown) => {
   // The signal ends the process.
   if (interrupted.signal.aborted) return
   const reason = loadingError(err) ?? (await import('./start-error.ts')).startError(err)
-  // Flushes stdout first, so that this is the last line.
+  // Wait for stdout, so that this is the last line.
   process.stdout.write('', () => {
     process.stderr.write(`Locanda non può partire: ${reason}\n`, () => process.exit(1))
   })

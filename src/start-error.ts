@@ -6,7 +6,7 @@ import { serializeError } from './http/logging.ts'
 /** Messages of PostgreSQL and initdb about a full disk. */
 const NO_ROOM = /No space left on device|disk is full/i
 
-/** The reason why the server cannot start, in one line for the operator. */
+/** The reason why the server cannot start, as one line for the operator. */
 export function startError (err: unknown): string {
   if (err instanceof ConfigError) return err.message
   const text = err instanceof Error ? err.message : ''

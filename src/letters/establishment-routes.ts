@@ -59,8 +59,8 @@ const deleteLogoRoute = route(
 )
 
 /**
- * The establishment's data for letters, and the logo at the head of letters. Every authenticated caller may read both,
- * administrators may change both.
+ * The establishment's data for letters, and the logo at the head of letters. Every authenticated caller may read both.
+ * Only administrators may change them.
  */
 export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
   app, { config, establishments }
@@ -127,7 +127,7 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   }
 }
 
-/** Includes the id of the logo's file: `/storage/v1` can delete the file, and the version does not change. */
+/** Includes the id of the logo's file, because `/storage/v1` can delete the file without a new version. */
 function tagOf (versione: number, logo: StoredFile | undefined): string {
   return logo ? `"${versione}-${logo.id.slice(0, 8)}"` : `"${versione}"`
 }

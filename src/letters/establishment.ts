@@ -18,7 +18,7 @@ const TEXTS = Object.keys(establishmentFields) as (keyof typeof establishmentFie
 const NAMES = [...TEXTS, 'testi'] as const
 const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null])) as EstablishmentFields
 
-/** The fields that a change names. A client may send back the whole answer, so read-only fields are ignored. */
+/** The fields that a change names. Ignores read-only fields, because clients may send back the whole response. */
 export function changedFields (change: EstablishmentUpdate): (keyof EstablishmentFields)[] {
   return NAMES.filter((name) => change[name] !== undefined)
 }
@@ -68,7 +68,7 @@ export function establishments (keys: Keys) {
 
     /**
      * Changes the fields that are present.
-     * @param isExpected whether the current version may be changed
+     * @param isExpected returns whether the current version may be changed
      * @throws StrutturaCambiata (412)
      */
     async update (
@@ -80,7 +80,7 @@ export function establishments (keys: Keys) {
       return Object.keys(values).length === 0 ? present(row) : await change(tx, values)
     },
 
-    /** Counts a change of the logo as a change of the establishment. Serializes further changes. */
+    /** Counts a change of the logo as a change of the establishment. Its lock lets further changes wait. */
     async touch (tx: Transaction): Promise<void> {
       await lock(tx)
       await change(tx, {})

@@ -18,8 +18,9 @@ interface Parts { clock: Clock, establishments: Establishments }
 interface MadeLetter { letter: StoredLetter, pdf: Pdf }
 
 /**
- * Creates and stores the letter of a booking. When several requests run at once, even in other processes, one succeeds.
- * @throws PrenotazioneNonTrovata (404), LetteraEsistente (409); what `pdf.make` and the storage throw, without storing
+ * Creates and stores the letter of a booking. If several requests run at once, even in other processes, only one
+ * succeeds.
+ * @throws PrenotazioneNonTrovata (404), LetteraEsistente (409); errors of `pdf.make` and the storage, without storing
  */
 export async function generateLetter (
   app: App, parts: Parts, reply: FastifyReply, wanted: LetterCreation
@@ -55,7 +56,7 @@ async function keepLetter (
   const name = nameOf({ prenotazione_id, pdf: id })
   const file = await files.write(bytes, { bucket: LETTERS, name, contentType: 'application/pdf', owner }, BYTES_MAX)
   return await files.settle(file, () => db.transaction(async (tx) => {
-    // The booking may have been deleted while the letter was made.
+    // The booking may have been deleted while the PDF was being made.
     if (!await lockBooking(tx, prenotazione_id)) throw new PrenotazioneNonTrovata()
     const object = await files.keep(tx, file, { replace: false })
     await pdf.record(tx, {

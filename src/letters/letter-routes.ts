@@ -20,7 +20,7 @@ import {
   bookingOf, countLetters, fileOf, findLetter, findLetterById, letterPage, LETTERS, lockLetters, type StoredLetter
 } from './repository.ts'
 
-/** Runs the work for one key in order of request, whether or not earlier work has failed. */
+/** Runs the tasks of one key in the order of the calls, even after an earlier task has failed. */
 function turns () {
   const last = new Map<number, Promise<unknown>>()
   return async <T>(thing: number, work: () => Promise<T>): Promise<T> => {
@@ -77,10 +77,10 @@ const deleteRoute = route({ access: 'auth' }, 'deleteLettera', 'Elimina la lette
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
   const { config, clock, establishments } = options
   const { audit, db, pdf, files } = app
-  // Concurrent requests for one booking in this process run in turn, so that only the first makes a PDF.
+  // Concurrent requests for one booking in this process run one after the other, so that only the first makes a PDF.
   const inTurn = turns()
   app.addSchema(Letter)
-  // Otherwise a repeated request would report a deleted letter.
+  // Without this hook, a repeated request would return a deleted letter.
   app.addDiscardHook(LETTERS, (tx, names) =>
     app.eraseResponses(tx, { locations: names.map((name) => `${URL}/${bookingOf(name)}`), isReusable: true }))
 

@@ -11,9 +11,9 @@ import { LETTERS } from './repository.ts'
 
 export const LOGO_PATH = '/api/v1/struttura/logo'
 
-/** The name of the logo's file without its extension, `png` or `jpg`. The file's row is its only record. */
+/** The name of the logo's file without its extension, `png` or `jpg`. The database has no other record of the logo. */
 const LOGO = 'struttura/logo.'
-/** Maximum pixels of the longer side: more would not be visible in print. */
+/** Maximum pixels of the longer side, because more would not be visible in print. */
 const SIDE_MAX = 800
 /** Maximum bytes of a re-encoded logo. */
 const STORED_MAX = 16 * 1024 * 1024
@@ -59,9 +59,9 @@ export async function readLogo (
     const format = logo.name.endsWith('png') ? 'png' : 'jpg'
     return { assets: { logo: { data: Buffer.concat(pieces), format } }, warnings: [] }
   } catch (err) {
-    // The storage has already logged it.
+    // The storage has already logged the error.
     if (err instanceof FileIlleggibile) return { assets: undefined, warnings: [UNREADABLE] }
-    // Deleted since it was found, or replaced by one of another format.
+    // The file was deleted since it was found, or replaced by a file of another format.
     if (err instanceof RisorsaNonTrovata) return await readLogo(files, db)
     throw err
   }

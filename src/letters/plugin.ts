@@ -32,7 +32,7 @@ function letterReport (files: Pick<FileService, 'find' | 'read'>): PersonalDataR
 
 interface LettersOptions { config: Config, keys: Keys, clock: Clock }
 
-/** Welcome letters, one per booking, and the establishment's data in them. A letter is deleted with its booking. */
+/** Welcome letters, one per booking, and the data of the establishment. A letter is deleted with its booking. */
 const letters: FastifyPluginAsyncTypebox<LettersOptions> = async (app, { config, keys, clock }) => {
   const { pdf, files } = app
 

@@ -7,7 +7,7 @@ import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { LetteraEsistente } from './errors.ts'
 
-/** A letter as stored; `pdf` is the id of its PDF on record. */
+/** A letter as stored. `pdf` is the id of the record of its PDF. */
 export type StoredLetter = typeof letters.$inferSelect
 
 const SORT = 'id'
@@ -28,7 +28,7 @@ export async function lockLetters (tx: Transaction, bookings: readonly number[])
     .for('update')
 }
 
-/** @throws LetteraEsistente (409), also when another process has just created one */
+/** @throws LetteraEsistente (409), even when another process has just created one */
 export async function insertLetter (
   tx: Transaction, values: Pick<StoredLetter, 'prenotazione_id' | 'nome_ospite' | 'lingua' | 'pdf'>
 ): Promise<StoredLetter> {
@@ -43,7 +43,7 @@ export async function letterPage (
   db: Executor, limit: number, cursor: string | undefined
 ): Promise<{ data: StoredLetter[], next: Position | undefined }> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
-  // One more than requested, to detect whether there is a next page.
+  // One row more than requested, to detect whether a next page exists.
   const rows = await db.select().from(letters).where(after && lt(letters.id, after.id))
     .orderBy(desc(letters.id)).limit(limit + 1)
   const data = rows.slice(0, limit)
@@ -56,7 +56,7 @@ export const LETTERS: Bucket = 'letters'
 
 type Named = Pick<StoredLetter, 'prenotazione_id' | 'pdf'>
 
-/** The name of a letter's file. It is unique, so that a new letter is never taken for an old one. */
+/** The name of a letter's file. It is unique, so that a new letter never has the name of an old one. */
 export function nameOf ({ prenotazione_id: booking, pdf }: Named): string {
   return `${booking}/${pdf}.pdf`
 }
@@ -65,7 +65,7 @@ export function bookingOf (name: string): string {
   return name.split('/', 1)[0]!
 }
 
-/** Undefined when the letter was deleted meanwhile. */
+/** The file of a letter. Undefined when the letter was deleted meanwhile. */
 export function fileOf (
   files: Pick<FileService, 'find'>, db: Executor, letter: Named
 ): Promise<StoredFile | undefined> {

@@ -10,8 +10,8 @@ function readWishes (header: string): Wish[] {
 }
 
 /**
- * The weight of a media type in an `Accept` header (RFC 9110, 12.5.1). The most specific matching range counts. Without
- * the header all types are accepted.
+ * The weight of a media type in an `Accept` header (RFC 9110, 12.5.1). The most specific matching range decides.
+ * Without the header all types are accepted.
  */
 function quality (accept: string | undefined, type: string): number {
   if (accept === undefined || accept.trim() === '') return 1
@@ -20,7 +20,7 @@ function quality (accept: string | undefined, type: string): number {
   return ranges.flatMap((range) => wishes.find(({ name }) => name === range) ?? [])[0]?.weight ?? 0
 }
 
-/** Whether a client prefers `type` to `other`. Without a preference, false. */
+/** Whether a client prefers `type` to `other`. False without a preference. */
 export function prefers (accept: string | undefined, type: string, other: string): boolean {
   return quality(accept, type) > quality(accept, other)
 }

@@ -17,7 +17,7 @@ export function safeAddress (address: string | URL): URL {
   return new URL(address)
 }
 
-/** Host and port of a URL's server. The default ports are those of http and https. */
+/** Host and port of the server in a URL. Without a port, that of http or https. */
 export function serverOf (address: string | URL): { host: string, port: number } {
   const { protocol, hostname, port } = new URL(address)
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) || (protocol === 'http:' ? 80 : 443) }
@@ -31,7 +31,7 @@ export function isSafeAddress (address: string): boolean {
   )
 }
 
-/** Whether a URL is http, which `safeAddress` allows on loopback only. */
+/** Whether a URL uses http, which `safeAddress` allows only on loopback. */
 export function isPlainHttp (address: string): boolean {
   return new URL(address).protocol === 'http:'
 }
@@ -43,7 +43,7 @@ export function isLoopbackHost (hostname: string): boolean {
 
 /**
  * Normalizes an IP address for counting and logging: IPv6 as in RFC 5952, IPv4-mapped IPv6 as IPv4, without port,
- * brackets and zone, which proxies add. Undefined for text that is not an IP address.
+ * brackets and zone (proxies may add these). Undefined for text that is not an IP address.
  */
 export function canonicalAddress (text: string): string | undefined {
   if (isIPv4(text)) return text
@@ -53,7 +53,7 @@ export function canonicalAddress (text: string): string | undefined {
   return new SocketAddress({ address: bare, family: 'ipv6' }).address.replace(/^::ffff:(?=\d+\.)/, '')
 }
 
-/** The /64 of an IPv6 address, because one customer holds a whole /64. Takes a normalized address. */
+/** The /64 network of an IPv6 address, because one customer usually has a whole /64. Takes a normalized address. */
 export function network (ip: string): string {
   if (!isIPv6(ip)) return ip
   const [left = [], right] = ip.split('::').map((half) => half === '' ? [] : half.split(':'))

@@ -2,8 +2,8 @@
 const GROUP = 4
 
 /**
- * Decodes strict base64 (RFC 4648, section 4: padded, no whitespace). Undefined for other text, where Node would skip
- * unknown characters. The buffer owns its memory, so that it can be transferred to a thread.
+ * Decodes strict base64 (RFC 4648, section 4: padded, no whitespace). Undefined for any other text, in which Node would
+ * skip unknown characters. The buffer shares no memory with others, so it can be transferred to a thread.
  */
 export function decodeBase64 (text: string): Buffer<ArrayBuffer> | undefined {
   if (text.length % GROUP !== 0) return undefined

@@ -7,12 +7,12 @@ import { limitedSignal } from './limited-signal.ts'
 export interface ConcurrencyLimits { total: number, perCaller: number }
 
 /**
- * Takes one or more turns for a caller. The returned function gives them back, and may be called twice.
+ * Takes one or more slots for a caller. The returned function releases them, and may be called twice.
  * @throws ServizioOccupato
  */
 type AcquireSlot = (caller: string, count?: number) => () => void
 
-/** Limits concurrent turns in total and per caller. Excess calls are rejected, not queued. */
+/** Limits slots in use, in total and per caller. Calls above the limit are rejected, not queued. */
 export function limitConcurrency ({ total, perCaller }: ConcurrencyLimits): AcquireSlot {
   const taken = new Map<string, number>()
   let out = 0
@@ -33,13 +33,13 @@ export function limitConcurrency ({ total, perCaller }: ConcurrencyLimits): Acqu
   }
 }
 
-/** The caller of a request for concurrency limits. */
+/** The caller of a request, as concurrency limits identify it. */
 interface Caller { principal: { id: string } | null, ip: string }
 
-/** The maximum share of one client network in the turns of callers without credentials. */
+/** Maximum share of one client network in the slots of callers without credentials. */
 const SHARE_OF_NETWORK = 1 / 4
 
-/** Limits turns by caller. Callers without credentials count by network, in a separate pool of the same size. */
+/** Limits slots by caller. Callers without credentials are counted by network, in a separate pool of the same size. */
 export function limitConcurrencyByCaller (limits: ConcurrencyLimits): (caller: Caller, count?: number) => () => void {
   const known = limitConcurrency(limits)
   const { total, perCaller } = limits
@@ -48,18 +48,18 @@ export function limitConcurrencyByCaller (limits: ConcurrencyLimits): (caller: C
 }
 
 interface FairQueueOptions {
-  /** Tasks that run concurrently. */
+  /** Maximum tasks that run at once. */
   places: number
-  /** Tasks that may wait, of all callers together. */
+  /** Maximum tasks that wait, of all callers together. */
   waiting: number
   /** Maximum milliseconds that a task waits. */
   waitMs: number
 }
 
-/** A queue in front of costly work. Its callers take turns, so that none waits for all tasks of another. */
+/** A queue for expensive tasks. It serves callers in turn, so that no caller waits for all tasks of another. */
 export interface FairQueue {
   /**
-   * Resolves with a function that gives the place back.
+   * Waits for a slot, and resolves with a function that releases it.
    * @throws ServizioOccupato when a signal aborts, the task waited too long, or the queue is full. A full queue rejects
    * the newest task of the caller with the most waiting tasks.
    */
@@ -71,7 +71,7 @@ export interface FairQueue {
 interface Waiter { start (): void, reject (): void }
 
 export function fairQueue ({ places, waiting: waitingMax, waitMs }: FairQueueOptions): FairQueue {
-  /** The waiting tasks of each caller. The callers are in the order of their turns. */
+  /** The waiting tasks of each caller. The first caller is served next. */
   const lines = new Map<string, Set<Waiter>>()
   let taken = 0
   let waiting = 0
@@ -87,7 +87,7 @@ export function fairQueue ({ places, waiting: waitingMax, waitMs }: FairQueueOpt
     const [next] = lines
     if (next === undefined || taken >= places) return
     const [caller, line] = next
-    // The caller's next turn comes after those of all others.
+    // Move the caller behind all others.
     lines.delete(caller)
     lines.set(caller, line)
     const [first] = line

@@ -1,4 +1,4 @@
-/** In characters. File systems allow 255 bytes. */
+/** Maximum characters. File systems allow 255 bytes. */
 const NAME_LIMIT = 200
 
 /**
@@ -13,7 +13,7 @@ export function contentDisposition (kind: 'inline' | 'attachment', name: string)
   return ascii === short ? plain : `${plain}; filename*=UTF-8''${encodeExtended(short)}`
 }
 
-/** RFC 8187: these four characters are escaped beyond `encodeURIComponent`. */
+/** RFC 8187 requires escapes for four characters that `encodeURIComponent` leaves. */
 function encodeExtended (text: string): string {
   return encodeURIComponent(text).replace(/['()*]/g, (each) => `%${each.charCodeAt(0).toString(16).toUpperCase()}`)
 }

@@ -1,5 +1,5 @@
 /**
- * The value of a cookie that occurs once in a `Cookie` header. Duplicates are rejected: the server's own is unknown.
+ * The value of a cookie that occurs once in a `Cookie` header. Undefined for duplicates, because one may be foreign.
  */
 export function onlyValue (header: string, name: string): string | undefined {
   const values = header

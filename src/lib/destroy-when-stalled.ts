@@ -1,22 +1,22 @@
 import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
-/** Consecutive checks without progress until the connection is destroyed. */
+/** Number of checks without progress after which the connection is destroyed. */
 const LOOKS = 4
-/** Bytes per second that count as progress. A slower client would hold resources for hours. */
+/** Minimum bytes per second that count as progress. A slower client would occupy resources for hours. */
 const SLOWEST = 1024
 
 /**
  * Destroys a connection whose client reads next to nothing of a response for `ms`, or up to a quarter longer. Any
- * progress restarts the time. The socket's own timeout fires only the second time, and never while single bytes are
- * read.
+ * progress restarts this time. The socket's own timeout does not suffice: it fires only the second time, and never
+ * while single bytes are read.
  */
 export function destroyWhenStalled (response: ServerResponse, ms: number): void {
-  // A pipelined response gets its socket only after the earlier responses, so it is taken from the request.
+  // Take the socket from the request, because a pipelined response gets its socket only after earlier responses.
   const { socket } = response.req
-  // Injected requests have no socket.
+  // Requests injected by tests have no socket.
   if (!(socket instanceof Socket)) return
-  // With an empty buffer it is the handler that is slow, not the client.
+  // An empty buffer means that the handler is slow, not the client.
   const stop = watch(socket, ms, () => taken(socket), () => socket.writableLength > 0)
   response.once('close', stop)
 }
@@ -25,7 +25,7 @@ export function destroyWhenStalled (response: ServerResponse, ms: number): void 
 export function destroyWhenBodyStalls (request: IncomingMessage, ms: number): void {
   const { socket } = request
   if (!(socket instanceof Socket)) return
-  // With a full buffer it is the handler that is slow, not the client.
+  // A full buffer means that the handler is slow, not the client.
   const stop = watch(socket, ms, () => socket.bytesRead, () => request.readableLength === 0)
   request.once('end', stop).once('close', stop)
 }
@@ -44,7 +44,7 @@ function watch (socket: Socket, ms: number, progress: () => number, isClientsTur
   return () => clearInterval(look)
 }
 
-/** Bytes written to the network. Only the socket's handle knows how much of a buffer was written. */
+/** Bytes written to the network. Only the socket's handle knows the written part of a buffer. */
 function taken (socket: Socket): number {
   const { _handle: handle } = socket as { _handle?: { bytesWritten: number, writeQueueSize: number } | null }
   return handle ? handle.bytesWritten - handle.writeQueueSize : 0

@@ -1,6 +1,6 @@
 /**
- * The printable part of an error: the code of the innermost cause that has one, else the error's name. Never its
- * message, which may contain personal data.
+ * The part of an error that may be logged: the code of the innermost cause with a code, else the error's name. Never
+ * its message, which may contain personal data.
  */
 export function errorCode (err: unknown): string {
   let code = err instanceof Error ? err.name : ''
@@ -13,7 +13,7 @@ export function errorCode (err: unknown): string {
 /** Codes of a failed TLS handshake or a rejected certificate, of Node, OpenSSL and nodemailer. */
 const TLS = /CERT|SIGNATURE|CRL|PATH_LENGTH|PURPOSE|^INVALID_CA$|^HOSTNAME_MISMATCH$|^ERR_(?:SSL|TLS)|^EPROTO$|^ETLS$/
 
-/** Whether an `errorCode` says that TLS failed, so the host was reached. */
+/** Whether an `errorCode` means that TLS failed, so that the host was reached. */
 export function isTlsCode (code: string): boolean {
   return TLS.test(code)
 }

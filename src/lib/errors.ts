@@ -75,7 +75,7 @@ export class CampiNonValidi extends RichiestaNonValida {
 
 const NON_UTF8 = createError('CORPO_NON_UTF8', 'Il corpo ha byte che non sono UTF-8: inviare il testo in UTF-8', 400)
 
-/** A body with bytes that are not UTF-8. Decoding them would store other characters than the client sent. */
+/** A body contains bytes that are not UTF-8. Decoded, they would become other characters than the client sent. */
 export class CorpoNonUtf8 extends NON_UTF8 {
   readonly dettagli: FieldError[]
   /** @param campo the field of a form, or '' for the body */
@@ -88,8 +88,8 @@ export class CorpoNonUtf8 extends NON_UTF8 {
 export const LAST_BEFORE_FIRST: FieldError = { campo: 'a', messaggio: 'deve essere uguale o dopo da' }
 
 /**
- * Validation error of a range whose last day precedes its first. Such a range is empty, and an empty response would
- * mislead. Invalid days are ignored.
+ * Validation error of a range whose last day precedes its first. Such a range is empty, and an empty response would be
+ * misleading. Invalid days are ignored.
  */
 export function orderOfDaysErrors ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
   if (typeof da !== 'string' || typeof a !== 'string' || !isDay(da) || !isDay(a) || da <= a) return []
@@ -106,7 +106,7 @@ export class ShapedError extends Error {
   readonly code: string
   readonly statusCode: number
   readonly body: Record<string, unknown>
-  /** The request changed nothing, and a retry may succeed. */
+  /** Whether the request changed no data, and a retry may succeed. */
   readonly transient: boolean
   constructor (code: string, statusCode: number, message: string, body: Record<string, unknown>, transient = false) {
     super(message)

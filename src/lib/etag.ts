@@ -5,7 +5,7 @@ export function etag (versione: number): string {
 
 /**
  * The versions that `If-Match` allows. Undefined if any version is allowed (no header, or `*`). Weak and foreign tags
- * match nothing (RFC 9110, 13.1.1).
+ * match no version (RFC 9110, 13.1.1).
  */
 export function expectedVersions (ifMatch: string | undefined): ReadonlySet<number> | undefined {
   if (ifMatch === undefined || ifMatch.trim() === '*') return undefined

@@ -1,4 +1,4 @@
-/** Text that is already HTML. */
+/** A text that already is HTML. */
 export interface Html { readonly html: string }
 
 type Part = string | number | Html | readonly Html[]

@@ -1,17 +1,17 @@
-/** A signal that aborts by other signals, by a timeout, or by a call. */
+/** A signal that aborts with other signals, after a timeout, or by a call. */
 export interface LimitedSignal {
   signal: AbortSignal
-  /** Whether the timeout has aborted it. */
+  /** Whether the timeout caused the abort. */
   isTooLate (): boolean
   abort (): void
-  /** Releases the timer and the other signals. Must be called when the work is done. */
+  /** Releases the timer and the other signals. The caller must call it at the end of the work. */
   end (): void
 }
 
 /**
  * Replaces `AbortSignal.any` with `AbortSignal.timeout`: Node retains such a signal and its listeners until the
  * timeout, and forever when it is part of another signal.
- * @param ms the timeout. Undefined: none
+ * @param ms the timeout. Undefined means no timeout
  */
 export function limitedSignal (others: readonly AbortSignal[], ms?: number): LimitedSignal {
   const controller = new AbortController()

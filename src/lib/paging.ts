@@ -1,6 +1,6 @@
 import { CampiNonValidi } from './errors.ts'
 
-/* Keyset pagination: a cursor holds the position after which the next page starts. */
+/* Keyset pagination: a cursor contains the position after which the next page starts. */
 
 /** Rows per page when the client sets no limit. */
 export const DEFAULT_LIMIT = 100
@@ -8,7 +8,7 @@ export const DEFAULT_LIMIT = 100
 /** The position after which a page starts: sort value and id of the last row, and the sort order. */
 export interface Position { sort: string, value: string, id: number }
 
-/** PostgreSQL's text of an id, day or instant. Other date formats would fail in other ways. */
+/** A sort value as PostgreSQL writes it: an id, day or instant. Other text could make the query fail. */
 const VALUE = /^(\d{1,10}|\d{4}-\d\d-\d\d( \d\d:\d\d:\d\d(\.\d{1,3})?\+00)?)$/
 const MAX_ID = 2_147_483_647
 
@@ -26,7 +26,7 @@ export function decodeCursor (cursor: string, sort: string): Position {
   throw new CampiNonValidi({ campo: 'cursor', messaggio })
 }
 
-/** The `Link` header (RFC 8288) of the next page. Relative, so that it works behind any proxy. */
+/** The `Link` header (RFC 8288) of the next page. The URL is relative, so that it is valid behind any proxy. */
 export function nextLink (path: string, query: object, next: Position | string): string {
   const fields = Object.entries({ ...query, cursor: typeof next === 'string' ? next : encodeCursor(next) })
   const parameters = new URLSearchParams(fields.map(([name, value]): [string, string] => [name, String(value)]))

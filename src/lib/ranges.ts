@@ -2,13 +2,13 @@
 export interface ByteRange { start: number, end: number }
 
 /**
- * Parses a `Range` header (RFC 9110, 14.1.2). Undefined means the whole file, also for invalid headers and for several
- * ranges, which would multiply the work. `'unsatisfiable'` if it starts beyond the end.
+ * Parses a `Range` header (RFC 9110, 14.1.2). Undefined means the whole file. So do invalid headers, and several
+ * ranges, because these would multiply the work. `'unsatisfiable'` if the range starts beyond the end.
  */
 export function readRange (header: string | undefined, size: number): ByteRange | undefined | 'unsatisfiable' {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []
   if (first === undefined || last === undefined || (first === '' && last === '')) return undefined
-  // The last n bytes. n = 0 starts beyond the end.
+  // The last n bytes. With n = 0 the range starts beyond the end.
   if (first === '') return within(Math.max(0, size - Number(last)), size - 1, size)
   if (last !== '' && Number(last) < Number(first)) return undefined
   return within(Number(first), last === '' ? size - 1 : Math.min(Number(last), size - 1), size)

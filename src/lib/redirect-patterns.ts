@@ -1,13 +1,13 @@
-/* Allowed redirect targets after a sign-in, as an operator lists them. */
+/* URLs and patterns to which a sign-in may redirect, as an operator lists them. */
 
-/** Schemes that run code or denote local content, and are no front end. */
+/** Schemes that run code or refer to local content, and so cannot be a front end. */
 const NO_PLACES = ['javascript:', 'data:', 'blob:', 'file:', 'filesystem:', 'about:', 'vbscript:', 'view-source:']
 const WEB = ['http:', 'https:']
 
 /**
  * Whether a text is a redirect URL or pattern: an absolute URL without credentials, query and fragment. `*` matches
- * within a host label or path segment, `**` any number of path segments. On the web the last two labels of a host must
- * be literal.
+ * within a host label or path segment, `**` any number of path segments. With http or https, the last two labels of a
+ * host must not contain `*`.
  */
 export function isRedirectPattern (text: string): boolean {
   if (!URL.canParse(text)) return false

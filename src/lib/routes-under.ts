@@ -1,6 +1,6 @@
 /**
- * Returns a function that builds the options of routes in one OpenAPI group: the config (access), and the schema with
- * operation id and summary.
+ * Returns a function that builds the options of routes in one OpenAPI group: `config` with the access, and `schema`
+ * with operation id and summary.
  * @param tag the name of the group
  */
 export function routesUnder (tag: string) {

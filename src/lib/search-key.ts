@@ -1,17 +1,17 @@
-/* Folds the texts of every search. `piega` in the migrations drops exactly the same signs in SQL, and the blanks. */
+/* Folds texts for every search. `piega` in the migrations removes the same signs, and blanks, in SQL. */
 
-/** Letters that Unicode does not decompose, by their usual spelling in a machine-readable zone. */
+/** Letters that Unicode does not decompose, with their usual spelling in a machine-readable zone. */
 const LETTERS: Readonly<Record<string, string>> = {
   ß: 'SS', æ: 'AE', œ: 'OE', ø: 'O', đ: 'D', ð: 'D', ł: 'L', ı: 'I', ħ: 'H', ŧ: 'T', þ: 'TH'
 }
 const APOSTROPHE = "['’‘‛`´ʹʼʻˈ′＇]"
 const UNDECOMPOSED = new RegExp(`[${Object.keys(LETTERS).join('')}]`, 'gu')
-/** `D'`, `NELL'` and the like: an apostrophe between letters, unlike the final accent of `FORLI'`. */
+/** `D'`, `NELL'` and similar: an apostrophe between letters, unlike the accent at the end of `FORLI'`. */
 const ELISION = new RegExp(`(?<=\\p{L})${APOSTROPHE}(?=\\p{L})`, 'gu')
 const DROPPED = new RegExp(`${APOSTROPHE}|[\\u0300-\\u036F]`, 'gu')
 const SEPARATORS = /[\s\-\u2010-\u2015−./,;:+()[\]«»“”„"*]+/gu
 
-/** Nearly all names of the tables are folded already. */
+/** Texts that are folded already, as nearly all names in the tables. */
 const FOLDED = /^[A-Z0-9]+(?: [A-Z0-9]+)*$/
 
 /** Folds a text to upper-case words: no accents, apostrophes, hyphens, dots, slashes or brackets. */
@@ -26,7 +26,7 @@ export function compactKey (text: string): string {
   return searchKey(text).replaceAll(' ', '')
 }
 
-/** The folded text with `Müller` for `Mueller`, as a machine-readable zone spells umlauts. */
+/** The folded text with `MULLER` for `MUELLER`, because a machine-readable zone spells umlauts with E. */
 export function withoutUmlauts (key: string): string {
   return key.replace(/([AOU])E/g, '$1')
 }

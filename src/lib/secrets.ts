@@ -10,18 +10,18 @@ const TAG_BYTES = 16
 export interface Keys {
   /** Derives a 32-byte secret for one purpose. */
   derive (label: string): Buffer
-  /** Encrypts with AES-256-GCM. `context` (type and owner of the data) is authenticated and needed to decrypt. */
+  /** Encrypts with AES-256-GCM. `context` (type and owner of the data) is authenticated, and needed for decryption. */
   seal (plain: Buffer | string, context: string): Buffer
   /** @throws if the key or context differs, or the text was tampered with */
   unseal (sealed: Buffer, context: string): Buffer
-  /** A keyed fingerprint, for lookups of values that must not be readable. */
+  /** A keyed fingerprint, to look up values that must not be readable in the database. */
   fingerprint (label: string, ...parts: readonly string[]): Buffer
 }
 
 /** Derives the keys from a master key with HKDF-SHA256 (RFC 5869). */
 export function createKeys (master: Buffer): Keys {
   const derive = (label: string) => Buffer.from(hkdfSync('sha256', master, '', `locanda/${label}`, KEY_BYTES))
-  // Key objects are cached. Node would create one from bytes at each use, which takes four times as long as the use.
+  // Key objects are cached. From bytes Node would create one at each use, which takes four times as long as the use.
   const sealing = createSecretKey(derive('seal'))
   // Cached, because deriving a key takes much longer than using it.
   const printing = new Map<string, KeyObject>()
@@ -46,15 +46,15 @@ export function createKeys (master: Buffer): Keys {
     fingerprint (label, ...parts) {
       const key = printing.get(label) ?? createSecretKey(derive(`fingerprint/${label}`))
       printing.set(label, key)
-      // JSON keeps the parts apart: ("ab", "c") and ("a", "bc") differ.
+      // JSON separates the parts, so that ("ab", "c") and ("a", "bc") differ.
       return createHmac('sha256', key).update(JSON.stringify(parts)).digest()
     }
   }
 }
 
 /**
- * Compares texts with a secret in constant time. The time reveals only whether the length matches. Hashing both would
- * take 16 µs of every request.
+ * Compares texts with a secret in constant time. The time reveals only whether the length matches. Hashes would hide
+ * the length too, but take 16 µs of every request.
  */
 export function secretComparer (secret: string | undefined): (presented: unknown) => boolean {
   if (secret === undefined) return () => false

@@ -1,6 +1,6 @@
 /**
- * The clock of the product. Calendar days are `YYYY-MM-DD` strings and never become local `Date`s. Day arithmetic uses
- * UTC, where every day has 24 hours, so that daylight saving cannot shift a date.
+ * The clock of the product. Calendar days are `YYYY-MM-DD` strings, and never become local `Date`s. Day arithmetic uses
+ * UTC, in which every day has 24 hours, so that daylight saving time cannot shift a date.
  */
 
 /** A calendar day, `YYYY-MM-DD`. */
@@ -17,7 +17,7 @@ const MS_PER_DAY = 86_400_000
 const MS_PER_HOUR = 3_600_000
 const DAY_PATTERN = /^(\d{4})-(\d{2})-(\d{2})$/
 
-// The Swedish locale formats as ISO: `2026-11-22` and `2026-11-22 14:00:00`.
+// The Swedish locale gives the ISO format: `2026-11-22` and `2026-11-22 14:00:00`.
 const romeDay = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', dateStyle: 'short' })
 const romeClock = new Intl.DateTimeFormat('sv-SE', {
   timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'medium'
@@ -41,7 +41,7 @@ export function italianDay (day: Day): string {
   return `${day.slice(8)}/${day.slice(5, 7)}/${day.slice(0, 4)}`
 }
 
-/** Whether a `YYYY-MM-DD` exists in the calendar (`2026-02-30` and the year 0000 do not). */
+/** Whether a `YYYY-MM-DD` exists in the calendar. `2026-02-30` and the year 0000 do not exist. */
 export function isDay (text: string): boolean {
   const match = DAY_PATTERN.exec(text)
   if (!match || match[1] === '0000') return false
@@ -50,7 +50,7 @@ export function isDay (text: string): boolean {
 }
 
 /**
- * The first day that an incomplete date allows, where 00 or nothing means unknown: `1970-00-00`, `1970-05-00`, `1970`.
+ * The first possible day of an incomplete date, in which a part is 00 or missing: `1970-00-00`, `1970-05-00`, `1970`.
  * Undefined for any other text.
  */
 export function firstDayOf (text: string): Day | undefined {
@@ -77,20 +77,20 @@ export function addDays (day: Day, days: number): Day {
   return new Date(epochDay(day) * MS_PER_DAY + days * MS_PER_DAY).toISOString().slice(0, 10)
 }
 
-/** Days from `from` to `to`. Negative if `to` is earlier. */
+/** Number of days from `from` to `to`. Negative if `to` is earlier. */
 export function daysBetween (from: Day, to: Day): number {
   return epochDay(to) - epochDay(from)
 }
 
-/** Age in whole years on day `on`. A 29 February birthday counts from 1 March in common years. */
+/** Age in whole years on day `on`. In common years, a birthday on 29 February counts from 1 March. */
 export function ageInYears (born: Day, on: Day): number {
   const years = Number(on.slice(0, 4)) - Number(born.slice(0, 4))
   return on.slice(5) < born.slice(5) ? years - 1 : years
 }
 
 /**
- * The process clock. With `today` (the setting `TODAY` of tests and demos) the calendar stays on that day, while the
- * time of day keeps running.
+ * The process clock. With `today` (the setting `TODAY` for tests and demos) the date stays the same, but the time of
+ * day continues.
  */
 export function createClock (today?: Day): Clock {
   const now = () => {
@@ -109,8 +109,8 @@ function epochDay (day: Day): number {
 }
 
 /**
- * The instant of a wall-clock time in Europe/Rome. A time skipped by daylight saving uses the offset before the change.
- * An ambiguous time means the first.
+ * The instant of a wall-clock time in Europe/Rome. A time that daylight saving time skips uses the offset before the
+ * change. An ambiguous time means the first one.
  */
 export function instantInRome (day: Day, hour: number, minute = 0): Date {
   const wall = Date.parse(`${day}T${String(hour).padStart(2, '0')}:${String(minute).padStart(2, '0')}:00Z`)
@@ -118,7 +118,7 @@ export function instantInRome (day: Day, hour: number, minute = 0): Date {
   return candidates.find((instant) => wallClock(instant) === wall) ?? candidates[1]!
 }
 
-/** Rome's wall-clock time at an instant, encoded as UTC. */
+/** Rome's wall-clock time at an instant, as if it were UTC. */
 function wallClock (instant: Date): number {
   return Date.parse(`${romeClock.format(instant).replace(' ', 'T')}Z`)
 }

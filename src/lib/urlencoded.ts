@@ -3,7 +3,7 @@ import { isEscapedUtf8, readUtf8 } from './utf8.ts'
 
 /**
  * Parses a form (`application/x-www-form-urlencoded`). Undefined if a field is repeated, because parsers disagree about
- * which value counts.
+ * the value.
  * @throws CorpoNonUtf8
  */
 export function parseForm (bytes: Buffer): Record<string, string> | undefined {

@@ -3,12 +3,12 @@ import { CorpoNonUtf8 } from './errors.ts'
 
 /** Bytes that Windows-1252 does not define. */
 const UNDEFINED_WESTERN = /[\x81\x8d\x8f\x90\x9d]/
-/** UTF-8 for `à`, `€` or a byte order mark. In Windows-1252 these pairs of letter and symbol occur in no language. */
+/** UTF-8 for `à`, `€` or a byte order mark. As Windows-1252, such a letter and symbol never follow each other. */
 const PIECE_OF_UTF8 = /\xc3[\x80-\xbf]|\xc2[\xa0-\xbf]|\xe2[\x80-\xbf]{2}|\xef\xbb\xbf/
 const ESCAPED_BYTES = /(?:%[0-9a-f]{2})+/gi
 
 /**
- * Decodes bytes as UTF-8 without replacing malformed ones by U+FFFD (RFC 8259, section 8.1).
+ * Decodes bytes as UTF-8. Malformed bytes are an error, and are not replaced by U+FFFD (RFC 8259, section 8.1).
  * @throws CorpoNonUtf8
  */
 export function readUtf8 (bytes: Buffer): string {

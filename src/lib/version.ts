@@ -5,11 +5,11 @@ import { fileURLToPath } from 'node:url'
 
 interface Manifest { version: string, gitHead?: string }
 
-/** In milliseconds. */
+/** Timeout of git in milliseconds. */
 const GIT_WITHIN = 2000
 const PACKAGE = fileURLToPath(new URL('../..', import.meta.url))
 
-/** The version of the package and the API, and the commit that a build has written into package.json, if any. */
+/** The version of the package and the API, and the commit if a build has written it into package.json. */
 export const { version: VERSION, gitHead: GIT_HEAD } = createRequire(import.meta.url)('../../package.json') as Manifest
 
 /** The running version. */
@@ -20,7 +20,7 @@ export interface Running {
 }
 
 /**
- * The version noted by the build, else by git. Git runs on demand, so that no start waits for it.
+ * The version recorded by the build, else by git. Git runs on demand, so that it delays no start.
  * @throws if git takes too long
  */
 export async function runningVersion (): Promise<Running> {
@@ -34,7 +34,7 @@ const COMMIT = /^[\da-f]{40}(?:[\da-f]{24})?$/
 const DESCRIBED = /^v(\d+\.\d+\.\d+(?:-[\w.]+)?)-(\d+)-(g[\da-f]+)$/
 
 /**
- * The checked-out commit of a folder's own repository. Empty without repository or git.
+ * The checked-out commit of the repository in a folder. Empty without repository or git.
  * @throws if git takes too long
  */
 export async function checkedOutCommit (folder: string): Promise<string> {
@@ -42,7 +42,7 @@ export async function checkedOutCommit (folder: string): Promise<string> {
 }
 
 /**
- * The version by the last tag `v1.2.3` of a folder's own repository: `1.2.3` at the tag, `1.2.3+4.g0123abc` four
+ * The version after the last tag `v1.2.3` of the repository in a folder: `1.2.3` at the tag, `1.2.3+4.g0123abc` four
  * commits later. Undefined without such a tag, repository or git.
  * @throws if git takes too long
  */
@@ -61,7 +61,7 @@ function commitOf (text: string): string {
   return COMMIT.test(text.trim()) ? text.trim() : ''
 }
 
-/** The repository is named explicitly, so that git uses neither a parent folder's nor one from the environment. */
+/** The repository is named, so that git uses neither that of a parent folder nor one from the environment. */
 function git (folder: string, command: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(

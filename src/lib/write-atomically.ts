@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto'
 import { open, rename, rm } from 'node:fs/promises'
 
 /**
- * Writes a file atomically and durably, readable only by its owner. It is written as `<file>.<UUID>` and renamed. The
+ * Writes a file atomically and durably. Only its owner can read it. It is written as `<file>.<UUID>`, then renamed. The
  * folder must exist, because a missing one may be an unmounted volume.
  */
 export async function writeAtomically (file: string, text: string): Promise<void> {

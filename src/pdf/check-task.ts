@@ -5,12 +5,12 @@ import { variablesOf } from './language/liquid.ts'
 import type { Warning } from './layout/build.ts'
 import { renderPdf } from './render.ts'
 
-/** A template to check, with optional example data. */
+/** A template to check, and optional example data. */
 export interface CheckJob { source: string, example: Record<string, unknown> | null }
 
 export interface CheckResult { fault: PdfFault | null, variables: string[], warnings: Warning[] }
 
-/** Errors that depend on values, such as a colour or address taken from the data. */
+/** Errors that depend on values, for example a colour or URL in the data. */
 const BY_VALUE = new Set<Problem>([
   'VALORE_NON_VALIDO', 'STILE_NON_AMMESSO', 'COLLEGAMENTO_NON_AMMESSO', 'DATI_NON_VALIDI', 'ATTRIBUTO_MANCANTE'
 ])

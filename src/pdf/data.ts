@@ -5,7 +5,7 @@ import { checkLimit } from './pdf-limits.ts'
 export type Value = null | boolean | number | string | Value[] | { [name: string]: Value }
 export type Data = Record<string, Value>
 
-/** Control characters, except tab and line ends: XML forbids them, and printed text has none. */
+/** Control characters except tab and line ends. XML forbids them, and printed text does not contain them. */
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\uFFFE\uFFFF]/g
 /** Bidirectional control characters, which can reverse or hide the text that follows. */
@@ -24,7 +24,7 @@ export function plainData (data: unknown): Data {
   return copyObject(data, 1, count)
 }
 
-/** Removes characters that a document cannot hold, and normalizes to NFC. */
+/** Removes characters that a document cannot contain, and normalizes to NFC. */
 export function cleanText (text: string): string {
   return text.toWellFormed().replace(CONTROLS, '').replace(INVISIBLE_ORDERS, '').normalize('NFC')
 }
@@ -55,14 +55,14 @@ function copyObject (object: object, depth: number, count: Count): Data {
   return result
 }
 
-/** True for an object that is no array. */
+/** True for an object that is not an array. */
 export function isRow (value: Value | undefined): value is Data {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /**
- * The value at `a.b.0.c`, own properties only, or undefined. A property whose own name contains dots, as CSV columns
- * may, takes precedence over the path.
+ * The value at `a.b.0.c`, own properties only, or undefined. A property whose name contains dots, such as a CSV column,
+ * takes precedence over the path.
  */
 export function valueAt (data: Value, path: string): Value | undefined {
   const whole = ownValue(data, path)

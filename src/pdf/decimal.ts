@@ -1,12 +1,12 @@
-/** An exact decimal number: `units / 10 ** scale`. Money is summed with these, never with floating point. */
+/** An exact decimal number: `units / 10 ** scale`. Sums of money use it, and never floating point. */
 export interface Decimal { units: bigint, scale: number }
 
 /** An amount in the API's format: digits, a dot before the decimals, no thousands separators. */
 const PLAIN = /^([+-]?)(\d{1,30})(?:\.(\d{1,18}))?$/
 
 /**
- * Parses `1234.50` from a string or number; undefined for anything else. A comma or thousands separator is never
- * guessed: `1.234` is one and a bit.
+ * Parses `1234.50` from a string or number; undefined for anything else. Commas and thousands separators are not
+ * accepted: `1.234` is less than two.
  */
 export function readDecimal (value: unknown): Decimal | undefined {
   if (typeof value !== 'string' && typeof value !== 'number') return undefined
@@ -45,7 +45,7 @@ export function addDecimals (a: Decimal, b: Decimal): Decimal {
   return { units: atScale(a, scale) + atScale(b, scale), scale }
 }
 
-/** The API's format: `-1234.50`. Intl formats such a string without rounding it to floating point first. */
+/** Writes the format of the API: `-1234.50`. Intl formats such a string without rounding it to floating point. */
 export function writeDecimal ({ units, scale }: Decimal): `${number}` {
   const digits = String(units < 0n ? -units : units).padStart(scale + 1, '0')
   const text = scale === 0 ? digits : `${digits.slice(0, -scale)}.${digits.slice(-scale)}`

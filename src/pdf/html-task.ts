@@ -1,2 +1,2 @@
-/* A worker task: the thread calls the default export. */
+/* A worker task. The thread calls the default export. */
 export { makeHtml as default } from './task.ts'

@@ -1,4 +1,4 @@
-/* The public interface of this area. Importing it does not load the PDF engine. */
+/* Exports of pdf for other areas. Their import does not load the PDF engine. */
 export { default as pdf, warn, type Pdf } from './plugin.ts'
 export type { GeneratedPdf, NewPdf, PdfFilters, PdfPage } from './records.ts'
 export type { PdfJob, PdfSource, ReportRows } from './pdf-jobs.ts'

@@ -4,15 +4,15 @@ import type { LetterRequest } from './templates/letter-data.ts'
 import type { ReportRequest } from './templates/report-data.ts'
 
 /**
- * The data of a template: an object, or a JSON body with a `data` field that only the worker parses. One long string
- * crosses to a thread faster than a thousand objects.
+ * The data of a template: an object, or a JSON body with a `data` field that only the worker parses. One long string is
+ * transferred to a thread faster than a thousand objects.
  */
 type TemplateData = { data: Record<string, unknown> } | { body: string }
 
 /** The rows of a report: objects, a JSON body with a `rows` field, or a CSV file. */
 export type ReportRows = { rows: ReportRequest['rows'] } | { body: string } | { csv: Uint8Array }
 
-/** The source of a PDF: a user's template, or one of our built-in ones. */
+/** The source of a PDF: a user's template, or a built-in one. */
 export type PdfSource =
   | { kind: 'template', source: string, language?: string | undefined } & TemplateData
   | { kind: 'letter', request: LetterRequest }
@@ -25,7 +25,7 @@ export type PdfJob = PdfSource & {
   assets?: Record<string, Asset> | undefined
 }
 
-/** An error in the template or the data. `riga` and `colonna` refer to the template or the CSV file. */
+/** An error in the template or the data. `riga` and `colonna` are the position in the template or the CSV file. */
 export interface PdfFault { code: Problem, message: string, riga: number | null, colonna: number | null }
 
 /** True when the job uses a built-in template. */

@@ -1,7 +1,7 @@
 import { TemplateError, type Place } from './errors.ts'
 
 /**
- * Limits of one PDF and their Italian names. They keep a small template from causing a large amount of work. Worker
+ * Limits of one PDF and their Italian names. They prevent that a small template causes a large amount of work. Worker
  * threads have further limits on time and memory.
  */
 const LIMITS = {
@@ -16,7 +16,7 @@ const LIMITS = {
   pages: [500, 'pagine'],
   word: [1_000, 'caratteri di una parola'],
   text: [50_000, 'caratteri di un testo'],
-  /** Each may change the font, and the layout of a paragraph takes time by the square of its changes. */
+  /** Each such character may change the font. The time for a paragraph grows with the square of its font changes. */
   foreign: [20_000, 'emoji e caratteri di altre scritture'],
   rows: [20_000, 'righe di una tabella'],
   columns: [40, 'colonne di una tabella'],

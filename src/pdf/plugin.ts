@@ -14,7 +14,7 @@ import { countPdfs, findPdf, pdfPage, recordPdf, removePdfs } from './records.ts
 import { requestError } from './template-error.ts'
 import type { default as pdfTask, makeHtml } from './task.ts'
 
-/* Worker tasks. Only worker threads load the engine. */
+/* Worker tasks. Only worker threads load the PDF engine. */
 const TASK = new URL('task.ts', import.meta.url)
 const HTML_TASK = new URL('html-task.ts', import.meta.url)
 const CHECK_TASK = new URL('check-task.ts', import.meta.url)
@@ -28,7 +28,7 @@ export interface Pdf {
   warnings: { codice: string, messaggio: string }[]
 }
 
-/** Makes PDFs, and keeps the records of stored ones. */
+/** Makes PDFs, and manages the records of stored ones. */
 interface Pdfs {
   /**
    * Makes a PDF off the event loop, with the configured engine.
@@ -37,7 +37,7 @@ interface Pdfs {
    * @throws LavoroTroppoLungo or LavoroNonRiuscito past time or memory; for external engines `engines/errors.ts`
    */
   make (job: PdfJob, options: WorkOptions): Promise<Pdf>
-  /** Checks a template: the variables it uses, and its errors. */
+  /** Checks a template. Returns its variables and errors. */
   check (job: CheckJob, options: WorkOptions): Promise<CheckResult>
   record: typeof recordPdf
   /** Deletes records and discards their files, in the caller's transaction. */
@@ -71,7 +71,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
     return { bytes: Buffer.from(buffer, byteOffset, byteLength), warnings: made.warnings }
   }
 
-  /** A worker builds the HTML here, and an external engine prints it. */
+  /** Makes a PDF in two steps: a worker builds the HTML, and an external engine prints it. */
   async function makeElsewhere (engine: Engine, job: PdfJob, options: WorkOptions): Promise<Pdf> {
     const made = await app.pdfWorkers.run<typeof makeHtml>(HTML_TASK, job, { ...options, deadlineMs: DEADLINE_MS })
     if (made.fault !== null) throw requestError(job, made.fault)
@@ -90,7 +90,7 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
   })
 }, { name: 'pdf', dependencies: ['workers', 'files', 'startup-health-check'] })
 
-/** The configured external engine. Undefined when PDFs are rendered here. */
+/** The configured external engine. Undefined when this server renders PDFs itself. */
 function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: number): Engine | undefined {
   const { PDF_ENGINE: name, PDF_ENGINE_URL: address, PDF_ENGINE_KEY: key } = config
   if (name === undefined || address === undefined) return undefined

@@ -8,12 +8,12 @@ import type { FileService, StoredFile } from '#src/services/files/file-service.t
 /** The record of a stored PDF. */
 export type GeneratedPdf = typeof pdfs.$inferSelect
 
-/** The values of a new record. */
+/** The values for a new record. */
 export interface NewPdf {
-  /** A UUID; generated when absent. */
+  /** A UUID. Generated when missing. */
   id?: string
   tipo: PdfKind
-  /** The owner's user id; null for a machine. */
+  /** The owner's user id. Null for a machine. */
   utente: string | null
   /** Null when the request contained the template. */
   template_id: string | null
@@ -25,7 +25,7 @@ export interface NewPdf {
 }
 
 export interface PdfFilters {
-  /** The owner; undefined for all owners. */
+  /** The owner. Undefined means all owners. */
   utente?: string | undefined
   tipi?: readonly PdfKind[] | undefined
 }
@@ -53,7 +53,7 @@ export async function removePdfs (files: FileService, tx: Transaction, ids: read
   }
 }
 
-/** Undefined when there is none or the id is not a UUID. */
+/** The record with this id. Undefined when none exists, or the id is not a UUID. */
 export async function findPdf (db: Executor, id: string): Promise<GeneratedPdf | undefined> {
   if (!UUID.test(id)) return undefined
   const [row] = await db.select().from(pdfs).where(eq(pdfs.id, id))
@@ -68,7 +68,7 @@ export async function pdfPage (
   db: Executor, filters: PdfFilters, limit: number, cursor?: string
 ): Promise<PdfPage> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
-  // One extra row shows whether there is a next page.
+  // One extra row shows whether a next page exists.
   const rows = await db.select().from(pdfs)
     .where(and(conditions(filters), after && lt(pdfs.numero, after.id)))
     .orderBy(desc(pdfs.numero)).limit(limit + 1)

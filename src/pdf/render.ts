@@ -15,15 +15,15 @@ import { readMarkup } from './markup/common-html.ts'
 import { fontUse } from './text/fonts.ts'
 import { wordBreaker } from './text/words.ts'
 
-/** Errors that only the renderer detects: no room on the page, a drawing without width or height. */
+/** Errors that only the renderer detects: no space on the page, or a drawing without width or height. */
 const NO_ROOM = /leaves no room for content|unsupported number/
 /** The renderer's warnings about an unbreakable box that is higher than the page. */
 const TOO_HIGH = /exceeds available height|bigger than available page height/
 
-/** Receives the renderer's console output of the current document. */
+/** The function that receives the renderer's console output for the current document. */
 const listening = new AsyncLocalStorage<(said: string) => void>()
 
-/* Captures console output: the renderer reports cut content only there, and it must not mix with our log. */
+/* Captures console output, because only there the renderer reports cut content. Nor must it get into the log. */
 /* eslint-disable no-console */
 for (const level of ['log', 'warn', 'error'] as const) {
   const usual = console[level]
@@ -38,7 +38,7 @@ for (const level of ['log', 'warn', 'error'] as const) {
 /**
  * Renders the document to a PDF.
  * @param onCut called for each box that is cut because it is higher than a page
- * @throws TemplateError when the margins and sizes leave no room
+ * @throws TemplateError when margins and sizes leave no space
  */
 async function draw (element: ReactElement<DocumentProps>, onCut: () => void): Promise<Buffer> {
   const hear = (said: string) => { if (TOO_HIGH.test(said)) onCut() }
@@ -53,9 +53,9 @@ async function draw (element: ReactElement<DocumentProps>, onCut: () => void): P
 export interface RenderOptions {
   /** The creation date in the PDF. The same template, data and date give the same bytes. */
   date: Date
-  /** A two-letter code. The template's own `language` takes precedence. */
+  /** A two-letter code. The `language` of the template takes precedence. */
   language?: string | undefined
-  /** Trusted images by name; the renderer decodes them at full size. */
+  /** Trusted images by name. The renderer decodes them in full size. */
   assets?: Record<string, Asset> | undefined
 }
 
@@ -65,8 +65,8 @@ const CUT = 'qualcosa che sta tutto su una pagina è più alto della pagina: il 
 const DOCUMENT_LANGUAGE = /<document\b[^>]*\slanguage="(it|en|de|fr)"/
 
 /**
- * Makes a PDF from a template and data. It fetches nothing, reads no files but our fonts, and refuses input beyond the
- * limits. It is slow and needs memory, so it runs in a worker.
+ * Makes a PDF from a template and data. It fetches nothing, reads no files except fonts, and refuses input beyond the
+ * limits. It is slow and needs much memory, so it runs in a worker.
  * @throws TemplateError for errors in the template or the data, with line and column
  */
 export async function renderPdf (source: string, data: unknown, options: RenderOptions): Promise<Rendered> {
@@ -82,8 +82,8 @@ export async function renderPdf (source: string, data: unknown, options: RenderO
 export interface RenderedHtml { html: HtmlDocument, sheet: Sheet, warnings: Warning[] }
 
 /**
- * Renders the document of `renderPdf` as HTML, for an external engine.
- * @throws TemplateError as `renderPdf` does
+ * Renders the same document as `renderPdf`, but as HTML for an external engine.
+ * @throws TemplateError like `renderPdf`
  */
 export function renderHtml (source: string, data: unknown, options: RenderOptions): RenderedHtml {
   const { element, warnings, document } = prepare(source, data, options, true)
@@ -91,7 +91,7 @@ export function renderHtml (source: string, data: unknown, options: RenderOption
   return { html: toHtml(element), sheet: sheetOf(page, document.values), warnings: warnings() }
 }
 
-/** @param flows an external engine does the pagination */
+/** @param flows whether an external engine does the pagination */
 function prepare (source: string, data: unknown, options: RenderOptions, flows: boolean) {
   if (typeof source !== 'string') throw new TemplateError('DATI_NON_VALIDI', 'il modello deve essere un testo')
   const template = cleanText(source)

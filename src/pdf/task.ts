@@ -7,7 +7,7 @@ import { LETTER_TEMPLATE, readBuiltIn, REPORT_TEMPLATE } from './templates/built
 import { letterData } from './templates/letter-data.ts'
 import { reportData, type ReportRequest } from './templates/report-data.ts'
 
-/** A task's result. Errors are returned, not thrown: crossing threads, an error loses its class. */
+/** The result of a task. Errors are returned, not thrown, because an error loses its class between threads. */
 type OrFault<T> = { fault: PdfFault } | { fault: null } & T
 
 /** The worker task that makes a PDF. */
@@ -30,7 +30,7 @@ async function orFault<T extends { warnings: Warning[] }> (
   } catch (err) {
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place, words } = err
-    // A position in a built-in template means nothing to the caller.
+    // Omit the position in a built-in template, because the caller does not have its text.
     const says = !isOfProduct(job) || code === 'CSV_NON_VALIDO'
     const { riga = null, colonna = null } = (says ? place : undefined) ?? {}
     return { fault: { code, message: says ? message : words, riga, colonna } }
@@ -62,7 +62,7 @@ function tableOf (request: ReportRows): Pick<ReportRequest, 'rows' | 'lines'> {
   return { rows: fieldOf(request.body, 'rows') as ReportRequest['rows'] }
 }
 
-/** Parses the body again; the main thread has validated it. */
+/** Parses a field of the body, which the main thread has already validated. */
 function fieldOf (body: string, name: 'data' | 'rows'): unknown {
   return (JSON.parse(body) as Record<string, unknown>)[name] ?? (name === 'data' ? {} : [])
 }

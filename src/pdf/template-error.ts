@@ -5,12 +5,12 @@ import { isOfProduct, type PdfFault, type PdfJob } from './pdf-jobs.ts'
 /** Errors that the data can cause with any template, even a built-in one. */
 const OF_DATA: ReadonlySet<Problem> = new Set<Problem>(['DATI_NON_VALIDI', 'CSV_NON_VALIDO', 'LIMITE_SUPERATO'])
 
-/** The request field at fault, and its Italian name. */
+/** The invalid field of the request, and its Italian name. */
 type Culprit = readonly [campo: string, words: string]
 
 const TEMPLATE: Culprit = ['template', 'Modello non valido']
 
-/** The template or its data are invalid. `riga` and `colonna` refer to the template or the CSV file. */
+/** The template or its data are invalid. `riga` and `colonna` are the position in the template or the CSV file. */
 export class ModelloNonValido extends ShapedError {
   constructor ({ code, message, riga, colonna }: PdfFault, [campo, words]: Culprit = TEMPLATE) {
     super(code, 400, `${words}: ${message}`, { dettagli: [{ campo, messaggio: message }], riga, colonna })
@@ -18,8 +18,8 @@ export class ModelloNonValido extends ShapedError {
 }
 
 /**
- * Converts a task's error into the caller's. Errors in the request's template or data become a 400. A failure of a
- * built-in template is our own bug, as is any failure of a letter, whose fields are validated before.
+ * Converts a task's error into the caller's. Errors in the request's template or data become a 400. Any other error is
+ * a defect of this program, and so is any error of a letter, whose fields are validated before.
  */
 export function requestError (job: PdfJob, fault: PdfFault): Error {
   if (job.kind === 'letter' || (isOfProduct(job) && !OF_DATA.has(fault.code))) {

@@ -22,7 +22,7 @@ import { ownerOf } from './pdf-owner.ts'
 
 const route = routesUnder('PDF')
 
-/** Maximum commas and colons in a body of rows: 20,000 rows of 20 columns. */
+/** Maximum commas and colons in a body with rows: 20,000 rows of 20 columns. */
 const MARKS_MAX = 1_000_000
 
 export interface GenerateOptions { config: Config, clock: Clock }
@@ -76,7 +76,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
   })
 
   async function onGeneratePdf (request: FastifyRequest<{ Body: PdfRequest }>, reply: FastifyReply) {
-    // A repeated request is answered from the record, but not for a PDF that was deleted since.
+    // A repeated request is answered from the record, unless the PDF was deleted since.
     request.isUndecided = true
     if (request.startedWork !== null) return pdfResponse(config.PUBLIC_URL, await findPdf(app, request, reply))
     const { body } = request
@@ -99,7 +99,7 @@ export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async 
       return { kind: 'report', request, date }
     }
     const source = body.template ?? (await findTemplate(app.db, body.template_id!)).template
-    // Empty data in the text count as none.
+    // Empty data in the body are treated as missing.
     const data = body.data === undefined ? { data: {} } : { body: bodyText }
     return { kind: 'template', source, ...data, language: body.lingua, date }
   }
@@ -128,7 +128,7 @@ const csvRoute = {
   )
 }
 
-/** Reports from CSV files, in a separate scope, because only here is a body a form. */
+/** Reports from CSV files. They have a separate scope, because only these routes accept a form as body. */
 export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
   app.removeAllContentTypeParsers()
   await app.register(multipart, { limits: form.limits })
@@ -142,7 +142,7 @@ export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app,
   })
 }
 
-/** A template is given by id or in the request, not both. */
+/** A template must be given either by id or in the request, not both. */
 function templateErrors ({ template_id, template }: Readonly<Record<string, unknown>>): FieldError[] {
   if ((template_id === undefined) !== (template === undefined)) return []
   return [{ campo: 'template_id', messaggio: 'va dato questo oppure template, non entrambi' }]
@@ -161,7 +161,7 @@ interface ReportWishes extends Pick<ReportForm, 'decimali' | 'valuta'> {
 }
 
 /**
- * Creates a financial report and answers with the PDF, or with its URL when the client prefers JSON. The PDF is stored
+ * Creates a financial report and responds with the PDF, or with its URL when the client prefers JSON. The PDF is stored
  * for a person, and when JSON is requested.
  */
 async function respondWithReport (
@@ -174,7 +174,7 @@ async function respondWithReport (
   const pdf = await makeFor(app, reply, await reportJob(app, clock, wishes))
   const nome = `${(titolo ?? 'report').trim() || 'report'}-${clock.today()}.pdf`
   warn(reply, pdf)
-  // A repeated request is answered from the record, in the form that it asks for.
+  // A repeated request is answered from the record, in the format that it accepts.
   request.isUndecided = true
   if (utente === null && !wantsJson) return sendPdf(reply, pdf.bytes, nome)
   const description = { tipo: 'report_finanziario' as const, utente, template_id: templateId, nome }

@@ -3,7 +3,7 @@ import { NonAutorizzato } from '#src/lib/errors.ts'
 
 type App = Pick<FastifyInstance, 'identity'>
 
-/** The owner whose PDFs a caller sees: the person; undefined for all, which the server's key and administrators see. */
+/** The person whose PDFs a caller may see. Undefined means all, for the server's key and administrators. */
 export async function visibleTo ({ identity }: App, request: FastifyRequest): Promise<string | undefined> {
   const principal = request.principal!
   const seesAll = principal.kind === 'server' || await identity.authenticator.isAdmin(principal, request)
@@ -15,13 +15,13 @@ export async function visibleTo ({ identity }: App, request: FastifyRequest): Pr
  * @throws NonAutorizzato (403) when the caller may not see it
  */
 export async function checkVisible (app: App, request: FastifyRequest, utente: string | null): Promise<void> {
-  // Most callers ask for their own PDFs, so this skips looking up their rights.
+  // Most callers request their own PDFs, and their rights need no query.
   if (utente !== null && utente === request.principal!.userId) return
   if (await visibleTo(app, request) !== undefined) throw new NonAutorizzato()
 }
 
 /**
- * The owner of a new PDF: the person who is named, else the caller; null for a machine.
+ * The owner of a new PDF: the named person, else the caller. Null for a machine.
  * @throws NonAutorizzato (403) when a person names another one
  */
 export async function ownerOf (

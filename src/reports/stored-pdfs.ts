@@ -16,7 +16,7 @@ export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pd
   return app.pdf.make(job, { caller: reply.request.principal!.id, signal: disconnectSignal(reply) })
 }
 
-/** Stores a PDF: one transaction for the file, the record, and the idempotency record. */
+/** Stores a PDF. One transaction writes the file, the record and the idempotency record. */
 export async function storePdf (
   { db, pdf, files }: App,
   request: FastifyRequest,
@@ -41,12 +41,12 @@ export function downloadUrl (publicUrl: string, { id }: Pick<GeneratedPdf, 'id'>
   return `${publicUrl}/api/csv-pdf-download/${id}`
 }
 
-/** The answer for a PDF that was created and stored. */
+/** The response for a PDF that was created and stored. */
 export function pdfResponse (publicUrl: string, record: Pick<GeneratedPdf, 'id'>) {
   return { status: 'success' as const, download_url: downloadUrl(publicUrl, record), transaction_ref: record.id }
 }
 
-/** Sends a PDF from memory. */
+/** Sends a PDF that is in memory. */
 export function sendPdf (reply: FastifyReply, bytes: Buffer, nome: string): FastifyReply {
   return reply.type('application/pdf').headers({
     'content-disposition': contentDisposition('attachment', nome),

@@ -1,4 +1,4 @@
-/* The public interface of this area. */
+/* Exports of scanning for other areas and the app. */
 export { default as guestCodes, type GuestCodes } from './guest/codes-in-force.ts'
 export type { DocumentKind } from './guest/document-kind.ts'
 export { guestOf } from './guest/guest.ts'

@@ -17,10 +17,10 @@ interface MakingGuests {
 }
 
 /**
- * Makes the holder of a scanned document a guest of a booking. A guest already saved in that place keeps fields that
- * the document lacks: sex, birth date and citizenship if the name is the same, the birth place if the birth date is the
- * same, details of the document if its number is the same, and the guest's type. A document without birth date or
- * number keeps those of the same name. `dati` overrides everything.
+ * Makes the holder of a scanned document a guest of a booking. A guest who is already saved in that place keeps the
+ * guest type, and fields that the document lacks. The same name keeps sex, birth date and citizenship. The same birth
+ * date keeps the birth place. The same document number keeps the details of the document. If the document has no birth
+ * date or number, the same name keeps those of the guest. `dati` overrides all of these.
  * @throws ScansioneNonTrovata, PrenotazioneNonTrovata; CampiNonValidi when the booking has no such place
  */
 export async function makeGuest (
@@ -33,7 +33,7 @@ export async function makeGuest (
   const made = fieldsOf(data, await guestCodes())
   const place = { prenotazione_id, guest_idx }
   return await db.transaction(async (tx) => {
-    // The booking is locked first, as in every deletion, to avoid deadlocks.
+    // The booking is locked first, as in every deletion, because another order could deadlock.
     const guest = await placeGuest(tx, place, (saved) => (
       { ...kept(saved, made.fields), ...dati, ...named(made, dati) }))
     await repository.find(tx, id, { lock: true })
@@ -47,11 +47,11 @@ export async function makeGuest (
 /** `given` is the given name on the document; a single name is in `fields.cognome`. */
 interface Made { fields: Fields & Names, given: string, avvisi: Avviso[] }
 
-/** The guest from the document alone, without empty fields. */
+/** The guest's fields from the document alone. Empty fields are omitted. */
 function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCodes): Made {
   const known: GuestCodes = {
     ...codes,
-    // Users may enter the police's code.
+    // Users may enter a code of the police instead of an ISO code.
     citizenship: (code) => /^\d/.test(code) ? code : codes.citizenship(code)
   }
   const { ospite, avvisi } = guestOf({ ...data, docNumber: docNum, issuingCountry }, known)

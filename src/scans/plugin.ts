@@ -64,7 +64,7 @@ const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, key
   app.addBookingHook('beforeDelete', async (tx, ids) => discard(tx, await repository.idsOf(tx, ids)))
   app.addBookingHook('guestsRemoved', async (tx, booking, removed) => {
     await discard(tx, await repository.idsOf(tx, [booking], removed))
-    // The stored response to the request that created the guest from a scan contains all of the guest's data.
+    // The stored response of the request that made the guest contains all of the guest's data, so it is erased as well.
     const said = `"prenotazione_id":(\\d+),"guest_idx":(?:${removed.join('|')}),`
     if (removed.length > 0) await eraseResponses(tx, { said, names: [booking], isReusable: true })
   })

@@ -36,7 +36,7 @@ export function scanRepository (keys: Keys) {
     },
 
     /**
-     * @param lock keeps it from being changed or deleted until the transaction ends
+     * @param lock locks the scan until the transaction ends
      * @throws ScansioneNonTrovata
      */
     async find (db: Executor, id: number, { lock = false } = {}): Promise<StoredScan> {
@@ -52,7 +52,7 @@ export function scanRepository (keys: Keys) {
       const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
       const found = await db.select().from(t).where(and(ofBooking(booking), after && lt(t.id, after.id)))
         .orderBy(desc(t.id))
-        // One row more than requested, to detect whether there is a next page.
+        // One row more than requested, to detect whether a next page exists.
         .limit(limit + 1)
       const last = found.length > limit ? found[limit - 1] : undefined
       return { rows: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
@@ -68,7 +68,7 @@ export function scanRepository (keys: Keys) {
     ofBooking: (db: Executor, booking: number): Promise<StoredScan[]> =>
       db.select().from(t).where(eq(t.prenotazione_id, booking)).orderBy(t.id),
 
-    /** The ids of the scans of bookings; with places, only of those guests. */
+    /** The ids of the scans of bookings. With `places`, only those of the guests in these places. */
     async idsOf (db: Executor, bookings: readonly number[], places?: readonly number[]): Promise<number[]> {
       const guests = places && isOneOf(t.guest_idx, places)
       const found = await db.select({ id: t.id }).from(t).where(and(isOneOf(t.prenotazione_id, bookings), guests))
@@ -81,7 +81,7 @@ export function scanRepository (keys: Keys) {
       return found.map(({ id }) => id!)
     },
 
-    /** Scans without a guest that were saved before a moment, at most `limit`, locked in that state. */
+    /** Finds and locks scans without a guest that were saved before a moment, at most `limit`. */
     async unplacedBefore (tx: Transaction, moment: Date, limit: number): Promise<number[]> {
       const found = await tx.select({ id: t.id }).from(t)
         .where(and(isNull(t.prenotazione_id), lt(t.created_at, moment))).orderBy(t.id).limit(limit)

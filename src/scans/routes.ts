@@ -25,7 +25,7 @@ import type { ScanRepository, StoredScan } from './repository.ts'
 import type { ScanRetention } from './scan-retention.ts'
 import { saveScan } from './save.ts'
 
-/** Scans as the API shows them. */
+/** Scans in the form of the API. */
 async function present (
   { files, repository, retention }: { files: FileService, repository: ScanRepository, retention: ScanRetention },
   db: Executor,
@@ -44,7 +44,7 @@ async function present (
   }))
 }
 
-/** Validation errors across the fields of a scan, or relative to today. */
+/** Validation errors of a scan that concern several fields, or depend on today. */
 function scanErrors ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldError[] {
   const { birthDate, name, surname, prenotazione_id: booking, guest_idx: guest } = body
   const isNameless = [name, surname].every((each) => typeof each === 'string' && each.trim() === '')
@@ -56,7 +56,7 @@ function scanErrors ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldEr
   ]
 }
 
-/** A birth date may be empty, or have 00 as the day, or as the day and the month. */
+/** A birth date may be empty. Its day, or its month and day, may be 00. */
 function birthErrors (birthDate: string, today: Day): FieldError[] {
   const campo = 'birthDate'
   if (birthDate === '') return []

@@ -11,14 +11,14 @@ import { scanNotices, unknownStates } from './scan-notices.ts'
 import { pictureName, PICTURES } from './scan-pictures.ts'
 import type { ScanRepository } from './repository.ts'
 
-/** Bytes of a re-encoded picture, which may be larger than the original. */
+/** Maximum bytes of a re-encoded picture, which may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files' | 'guestCodes'>
 interface Saving {
   repository: ScanRepository
   clock: Clock
-  /** Aborted when the client disconnects. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
 
@@ -36,7 +36,7 @@ export async function saveScan (
   }
   const unknown = unknownStates(data, await app.guestCodes())
   const place = placeOf(booking, guest)
-  // Checked before the work, and again afterwards.
+  // Check the place before the work, and again in the transaction.
   if (place !== null) await requirePlace(db, place)
   const caller = request.principal!.id
   const picture = image === undefined
@@ -66,7 +66,7 @@ export async function saveScan (
   return { id, avvisi: file === undefined ? await keeping() : await files.settle(file, keeping) }
 }
 
-/** Both are given, or neither: see `scanErrors`. */
+/** The request has both values or neither: see `scanErrors`. */
 function placeOf (prenotazione_id: number | undefined, guest_idx: number | undefined): GuestPlace | null {
   return prenotazione_id === undefined || guest_idx === undefined ? null : { prenotazione_id, guest_idx }
 }

@@ -7,11 +7,11 @@ import type { EraseResponses } from '#src/http/idempotency/erased-responses.ts'
 import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 import { scanRepository, type ScanRepository } from './repository.ts'
 
-/* Pictures of scans are stored beside those of the guests' documents. Their names contain the scan's id. */
+/* The bucket for images of guests' documents also contains pictures of scans. Their names include the scan's id. */
 
 export const PICTURES: Bucket = 'documents'
 
-/** The message in the answer for a saved scan. */
+/** The message in the response for a saved scan. */
 export const SAVED = 'Scansione salvata'
 
 interface ScanParts { files: FileService, repository: ScanRepository, eraseResponses: EraseResponses }
@@ -41,7 +41,7 @@ export async function discardScans (
   return await repository.remove(tx, ids)
 }
 
-/** Deletes scans for the server itself. The audit log records it. */
+/** Deletes scans. The audit log records the server as the actor. */
 export async function eraseScans (app: FastifyInstance, keys: Keys, ids: readonly number[]): Promise<void> {
   const { db, files, eraseResponses, audit } = app
   for (const id of ids) {

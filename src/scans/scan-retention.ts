@@ -9,7 +9,7 @@ import type { Executor } from '#src/database/connect.ts'
 import { discardScans } from './scan-pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
 
-/** Scans deleted in one transaction. */
+/** Maximum scans deleted in one transaction. */
 const BATCH = 500
 
 /** `stato` is null for a scan without a guest, which is deleted on the day `until`. */
@@ -18,8 +18,8 @@ type ScanStatus = ImageStatus | { stato: null, until: string }
 export type ScanRetention = ReturnType<typeof scanRetention>
 
 /**
- * A guest's scan is deleted like the images of the document: a number of days after the receipt that covers the guest.
- * A scan without a guest is deleted a number of days after it was saved, at the earliest on the next day.
+ * Deletes a guest's scan like the images of the document: a number of days after the receipt that covers the guest.
+ * Deletes a scan without a guest a number of days after it was saved, at the earliest on the next day.
  */
 export function scanRetention (
   app: Pick<FastifyInstance, 'db' | 'files' | 'audit' | 'log' | 'eraseResponses'>,
@@ -44,7 +44,7 @@ export function scanRetention (
 
   async function purgeBooking (booking: number): Promise<number> {
     return await db.transaction(async (tx) => {
-      // Serializes with submissions of the booking and changes of the booking's guests.
+      // The lock prevents concurrent submissions of the booking and changes of its guests.
       if (!await lockBooking(tx, booking)) return 0
       const scans = await repository.ofBooking(tx, booking)
       const statuses = await statusesOf(tx, scans)

@@ -5,18 +5,18 @@ export interface ExchangeRequest {
   method?: 'GET' | 'POST'
   headers?: Readonly<Record<string, string>>
   body?: string | FormData
-  /** Timeout of the whole response, in milliseconds. */
+  /** Timeout of the whole response in milliseconds. */
   patienceMs: number
   /** Maximum size of the response in bytes. */
   bytesMax: number
-  /** Aborted when the caller no longer needs the response. */
+  /** Aborts when the caller does not need the response any more. */
   signal?: AbortSignal | undefined
 }
 
 /** A response of any status. Redirects are not followed, because they would send data to another server. */
 export interface Exchanged { status: number, headers: Headers, bytes: Buffer }
 
-/** The reason why a response is missing or incomplete. Only after `refused` the service certainly did nothing. */
+/** The reason why a response is missing or incomplete. Only `refused` proves that the service has done nothing. */
 type ExchangeFault = 'refused' | 'unreachable' | 'too-late' | 'too-large'
 
 export class ExchangeError extends Error {
@@ -49,7 +49,7 @@ export async function exchange (
   }
 }
 
-/** Parses a JSON response. Undefined for anything else. */
+/** Parses a JSON response. Undefined for any other body. */
 export function jsonOf (bytes: Buffer): unknown {
   try {
     return JSON.parse(bytes.toString())
@@ -59,8 +59,8 @@ export function jsonOf (bytes: Buffer): unknown {
 }
 
 /**
- * Serializes a form to bytes. `fetch` would send it as a stream. If the connection is refused meanwhile, the stream's
- * error is unhandled and ends the process (undici, `ReadableStream is already closed`).
+ * Serializes a form to bytes, because `fetch` would send it as a stream. If the connection is then refused, an
+ * unhandled error of the stream would end the process (undici, `ReadableStream is already closed`).
  */
 async function wholeForm (form: FormData): Promise<{ body: Uint8Array<ArrayBuffer>, headers: Record<string, string> }> {
   const whole = new Response(form)
@@ -68,7 +68,7 @@ async function wholeForm (form: FormData): Promise<{ body: Uint8Array<ArrayBuffe
   return { body, headers: { 'content-type': whole.headers.get('content-type')! } }
 }
 
-/** Leaving the loop closes the connection. */
+/** Throwing out of the loop closes the connection. */
 async function bytesOf (response: Response, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let length = 0

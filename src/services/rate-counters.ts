@@ -11,15 +11,15 @@ export interface Limit { name: string, max: number, windowMs: number }
 declare module 'fastify' {
   interface FastifyInstance {
     /**
-     * Counts an attempt in one statement. At most `max` concurrent attempts pass.
-     * @param subject identifies the attempts counted together. Only its fingerprint is stored
-     * @param by 0: a correct attempt does not count, but is refused after too many wrong ones
-     * @param executor a transaction: the attempt counts only if it commits. Attempts of the same subject wait for it
-     * @returns seconds until the window ends if there were too many attempts, or 0 if this one may proceed
+     * Counts an attempt in one statement. At most `max` concurrent attempts are allowed.
+     * @param subject identifies attempts that are counted together. Only its fingerprint is stored
+     * @param by 0 for a correct attempt, which does not count, but is refused after too many wrong ones
+     * @param executor in a transaction, the attempt counts after the commit. Others of the same subject wait for it
+     * @returns seconds until the window ends after too many attempts, or 0 if this attempt is allowed
      */
     countAttempt (limit: Limit, subject: readonly string[], by?: 0 | 1, executor?: Executor): Promise<number>
     /**
-     * Checks the limit before an attempt. It writes nothing and does not wait for concurrent attempts.
+     * Checks the limit before an attempt. It does not write, and does not wait for concurrent attempts.
      * @returns seconds until the window ends if no attempt is left, or 0
      */
     checkAttempts (limit: Limit, subject: readonly string[]): Promise<number>
@@ -27,8 +27,8 @@ declare module 'fastify' {
 }
 
 /**
- * Counts attempts at guessable secrets, and mails. The counters are in the database: all processes share them, they
- * survive restarts, and other callers' attempts never evict them.
+ * Counts attempts at guessable secrets, and mails. The counters are in the database, so that all processes share them,
+ * restarts keep them, and other callers' attempts never evict them.
  */
 export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const { db } = app
@@ -36,7 +36,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
   const fingerprint = (name: string, subject: readonly string[]) => keys.fingerprint('counters', name, ...subject)
 
   app.decorate('countAttempt', async function countAttempt ({ name, max, windowMs }, subject, by = 1, executor = db) {
-    // The first counted attempt starts the window. A row with count 0 belongs to an uncounted attempt.
+    // The first counted attempt starts the window. A row with count 0 belongs to an attempt that does not count.
     const begins = sql`(${t.ends_at} <= now() or (${t.count} = 0 and ${by}::int > 0))`
     const [row] = await executor
       .insert(t)
@@ -55,7 +55,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
       })
       .returning({ count: t.count, seconds })
     const { count, seconds: left } = row!
-    // If the window began after this transaction did, `now()` is older, and more than a whole window would be left.
+    // If the window began after this transaction, `now()` is older, and the rest would be longer than a window.
     return count - by < max ? 0 : Math.min(Math.max(1, left), Math.ceil(windowMs / 1000))
   })
 

@@ -2,7 +2,7 @@ import type { FastifyBaseLogger } from 'fastify'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
 
-/** How long a request waits for the database. */
+/** Maximum milliseconds that a request waits for the database. */
 const PATIENCE_MS = 2000
 
 /**
@@ -17,7 +17,7 @@ export function cachedValue<T> (
   let last: { value: T } | undefined
   let isCurrent = false
   let hasChanged = false
-  /** Incremented on every change, so that a value read before a change is read again. */
+  /** Incremented on every change. A value that was read before a change is then read again. */
   let generation = 0
   let reading: Promise<T> | undefined
 
@@ -28,7 +28,7 @@ export function cachedValue<T> (
 
   async function readUnchanged (): Promise<T> {
     for (;;) {
-      // Listens before reading, so that a change in between is noticed.
+      // Listen before reading, so that a change in between is noticed.
       const isListening = await notifications().ready()
       const before = generation
       const value = await load()
@@ -57,14 +57,14 @@ export function cachedValue<T> (
 
   return {
     /**
-     * The cached value; after a change, a promise of the new one, which concurrent requests share. While the database
-     * does not respond, the last value is used. After a confirmed change, or when there was never a value, the promise
-     * rejects.
+     * The cached value. After a change it is a promise of the new value, which concurrent requests share. While the
+     * database does not respond, the last value is used. The promise rejects after a confirmed change, or without any
+     * value yet.
      */
     current: (): T | Promise<T> => isCurrent ? last!.value : freshOrLast(),
-    /** The value may have changed: the next request reads it. */
+    /** Called when the value may have changed. The next request reads it. */
     forget,
-    /** The value has changed: the last one must not be used any more. */
+    /** Called when the value has changed. The last value must not be used any more. */
     change (): void {
       hasChanged = true
       forget()
@@ -76,7 +76,7 @@ export function cachedValue<T> (
   }
 }
 
-/** @throws ServizioOccupato when a request's waiting time is over */
+/** @throws ServizioOccupato when the maximum wait of a request is over */
 async function orTooLate<T> (work: Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
   const timer = setTimeout(() => reject(new ServizioOccupato()), PATIENCE_MS)

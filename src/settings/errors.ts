@@ -2,7 +2,7 @@ import createError from '@fastify/error'
 
 /** `%s` is the administrator's message. */
 export const Manutenzione = createError('MANUTENZIONE', 'Servizio in manutenzione: %s', 503)
-/** Refuses a Send of an administrator during maintenance, when only administrators have access. */
+/** Refuses a Send by an administrator during maintenance, when only administrators have access. */
 export const NessunNuovoInvio = createError(
   'MANUTENZIONE',
   'Durante la manutenzione non si inviano altre schedine, a meno che non sia consentito per nome (allow: ["invii"])',

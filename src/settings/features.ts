@@ -4,7 +4,7 @@ import type { FeatureFlag } from '#schemas/setting.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { TroppeFunzioni } from './errors.ts'
 
-/** The list is public and not paged, so the number of flags is limited. */
+/** Maximum number of flags, because the list is public and has no pages. */
 export const MAX_FLAGS = 1000
 
 /** All flags, in the byte order of their keys. */
@@ -17,7 +17,7 @@ export async function readFeatures (db: Executor): Promise<FeatureFlag[]> {
 
 /** Sets or creates a flag. Returns its previous value; null for a new one. @throws TroppeFunzioni */
 export async function setFeature (tx: Transaction, { key, enabled }: FeatureFlag): Promise<boolean | null> {
-  // Serializes writers, so that the previous value and the count are right. Readers do not wait.
+  // Changes run one after the other, so that the previous value and the count are right. Readers do not wait.
   await tx.execute(sql`lock table ${table} in share row exclusive mode`)
   const [before] = await tx.select({ enabled: table.enabled }).from(table).where(eq(table.key, key))
   if (!before && (await tx.$count(table)) >= MAX_FLAGS) throw new TroppeFunzioni(String(MAX_FLAGS))

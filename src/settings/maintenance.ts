@@ -15,8 +15,8 @@ export async function readMaintenance (db: Executor): Promise<MaintenanceState> 
 }
 
 /**
- * Switches maintenance on or off. Switching it on again replaces message and exceptions and keeps the start time.
- * Switching it off again changes nothing.
+ * Switches maintenance on or off. If it is already on, this replaces message and exceptions, and keeps the start time.
+ * If it is already off, nothing changes.
  * @param who the calling principal
  */
 export async function changeMaintenance (
@@ -39,9 +39,9 @@ export async function changeMaintenance (
 }
 
 /**
- * For the transaction that makes a submission ready: refuses it during maintenance, unless an exception allows it. The
- * shared lock conflicts with a change of maintenance but not with other submissions. So once a change is answered, no
- * submission that it refuses can become ready.
+ * Called in the transaction that makes a submission ready. Refuses it during maintenance, unless an exception allows
+ * it. The shared lock conflicts with a change of maintenance, but not with other submissions. So after the response to
+ * a change, no submission that it refuses can become ready.
  * @throws NessunNuovoInvio
  */
 export async function refuseNewSubmission (tx: Transaction): Promise<void> {

@@ -14,7 +14,7 @@ const WITHOUT_MESSAGE = 'riprovare più tardi'
 /**
  * During maintenance, refuses every request of a non-administrator. Exempt are public routes (health among them),
  * sign-in, and the administrators' pages, which have their own guard. It runs after the rate limit and before the
- * guards. Without maintenance it only reads memory.
+ * guards. Without maintenance it makes no query.
  */
 function addMaintenanceGate (app: FastifyInstance, current: () => MaintenanceState | Promise<MaintenanceState>) {
   app.addHook('onRoute', function gate (route) {
@@ -24,7 +24,7 @@ function addMaintenanceGate (app: FastifyInstance, current: () => MaintenanceSta
   })
 
   const refuseDuringMaintenance: onRequestHookHandler = function refuseDuringMaintenance (request, reply, done) {
-    // The server's own key is no administrator. The guard of an administrators' route checks again.
+    // The server's own key is no administrator. On routes for administrators the guard checks the right again.
     if (request.principal?.admin) return done()
     const state = current()
     if (!(state instanceof Promise)) return done(refusal(state, reply))
@@ -48,20 +48,20 @@ export interface Settings {
 declare module 'fastify' {
   interface FastifyInstance {
     settings: {
-      /** Synchronous, except after a change. While the database does not respond, the last unchanged settings. */
+      /** The current settings, as a promise only after a change. Without a response of the database, the last ones. */
       current (): Settings | Promise<Settings>
-      /** Await it after a change, before answering: from then on the change is effective in every process. */
+      /** Await it after a change and before the response. Then the change is effective in every process. */
       inForce (): Promise<void>
     }
   }
 }
 
-/** A notification can be lost with its connection, so settings are read again after this. */
+/** A notification can be lost together with its connection, so settings are read again after this time. */
 const REREAD_MS = 10_000
-/** A process that needs longer to learn of a change does not answer requests, either. */
+/** A process that takes longer to receive a notification does not answer requests either. */
 const LISTENERS_WAIT_MS = 5000
 
-/** Flags and maintenance, cached in memory, and the gate that maintenance closes. */
+/** Flags and maintenance, cached in memory, and the check that refuses requests during maintenance. */
 export default fp(async function settings (app) {
   const { db, log } = app
   const settings = cachedValue(readSettings, () => listener, log)

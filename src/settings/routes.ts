@@ -54,14 +54,14 @@ const setMaintenanceRoute = {
   }
 } as const
 
-/** The feature flags and maintenance. When a change is answered, it is effective in every process. */
+/** The feature flags and maintenance. After the response, a change is effective in every process. */
 const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, audit, settings } = app
   app.addSubmissionHook('beforeReady', refuseNewSubmission)
   for (const schema of [FeatureFlag, MaintenanceState]) app.addSchema(schema)
 
   app.get('/api/settings/features', featuresRoute, async (_request, reply) => {
-    // Caches must revalidate, so that a change is visible at once.
+    // Caches must revalidate, so that clients see a change at once.
     reply.header('cache-control', 'no-cache')
     return [...(await settings.current()).features]
   })
@@ -92,7 +92,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
         actor,
         ip,
         action: 'manutenzione',
-        // Omits the message, which is free text.
+        // Omits the message, because it is free text.
         details: {
           before: before.enabled,
           after: after.enabled,

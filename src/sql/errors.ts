@@ -10,8 +10,8 @@ export const SqlRispostaTroppoGrande = createError(
 )
 
 /**
- * A statement that PostgreSQL rejected. The caller gets its message to correct the statement. It contains names, and
- * values that the statement has read, so none that the role may not read.
+ * A statement that PostgreSQL rejected. The response contains PostgreSQL's message, so that the caller can correct the
+ * statement. The message contains only names and values that the role may read.
  */
 export class SqlNonValido extends ShapedError {
   constructor (text: string, sqlstate: string, posizione: number | null, messaggio: string) {
@@ -27,10 +27,10 @@ const BY_CODE: Readonly<Record<string, string>> = {
   '40P01': 'L’istruzione si è scontrata con un’altra: riprovare'
 }
 
-/** Faults of the database or the connection. 08P01 is a statement with parameters, which have no values. */
+/** SQLSTATEs of errors that the statement did not cause. A statement with parameters does cause 08P01. */
 const NOT_THE_STATEMENT = /^(08(?!P01)|53300|57P|58|F0|XX)/
 
-/** The Italian text for a SQLSTATE. Undefined when the statement is not at fault. */
+/** The Italian text for a SQLSTATE. Undefined when the statement did not cause the error. */
 export function explain (sqlstate: string): string | undefined {
   if (NOT_THE_STATEMENT.test(sqlstate)) return undefined
   return BY_CODE[sqlstate] ?? 'Il database ha rifiutato l’istruzione: il suo messaggio dice perché'

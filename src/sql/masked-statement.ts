@@ -1,6 +1,6 @@
 import type postgres from 'postgres'
 
-/** Characters of a statement that the audit log keeps. */
+/** Maximum characters of a statement that the audit log stores. */
 const KEPT = 500
 
 /** Words and numbers. */
@@ -9,8 +9,8 @@ const WORDS = /\w+(?:\.\d+)?/g
 const ALIAS = /^[a-z]\d?$/i
 
 /**
- * Masks personal data in a statement for the audit log. Strings become `?`, comments are left out, and each other word
- * that the database does not know becomes `?`, because the quotes of a string may be missing.
+ * Masks personal data in a statement for the audit log. Strings become `?`, and comments are left out. Each other word
+ * that the database does not know also becomes `?`, because the quotes of a string may be missing.
  * @param known the words of {@link readWords}
  */
 export function maskUnknown (statement: string, known: ReadonlySet<string>): string {

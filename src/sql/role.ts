@@ -4,7 +4,7 @@ import { LOCKS } from '#src/database/locks.ts'
 
 /** Maximum connections of the role, across all processes that share the database. */
 const CONNECTIONS = 8
-/** Iterations of PostgreSQL's own passwords (`SCRAM_SHA_256_DEFAULT_ITERATIONS`). */
+/** Number of iterations that PostgreSQL uses for passwords (`SCRAM_SHA_256_DEFAULT_ITERATIONS`). */
 const ITERATIONS = 4096
 
 /** A login of the SQL console. */
@@ -26,10 +26,10 @@ export async function prepareRole (sql: postgres.Sql, pass: string): Promise<Sql
         quote_ident(current_database()) as database, quote_ident(current_schema()) as schema
       from console`
     const { user, exists, isSuper, database, schema } = found!
-    // Attributes that are not named here are off, and only a superuser may name them.
+    // Attributes that are not listed here are off. Only a superuser may list them.
     await tx.unsafe(`${exists ? 'alter' : 'create'} role ${user}
       login noinherit connection limit ${CONNECTIONS} password '${scramVerifier(pass)}'`)
-    // The database's owner must be able to end the role's statements and to revoke its rights.
+    // The database's owner must have the right to end the role's statements and to revoke its rights.
     if (!isSuper) await tx.unsafe(`grant ${user} to current_user`)
     await tx.unsafe(`
       alter role ${user} reset all;
@@ -45,7 +45,7 @@ export async function prepareRole (sql: postgres.Sql, pass: string): Promise<Sql
 }
 
 /**
- * A password verifier as PostgreSQL stores it (RFC 5803), so that statement logs do not contain the password. The
+ * A password verifier in PostgreSQL's format (RFC 5803), so that statement logs do not contain the password. The
  * password must be ASCII, because it is not normalized.
  */
 function scramVerifier (password: string): string {

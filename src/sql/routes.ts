@@ -14,10 +14,10 @@ import { maskUnknown, readWords } from './masked-statement.ts'
 import { prepareRole, type SqlLogin } from './role.ts'
 import { LoginRefused, runStatement } from './run.ts'
 
-/** Concurrent statements in this process. */
+/** Maximum concurrent statements in this process. */
 const CONCURRENCY = { total: 2, perCaller: 2 }
 const MINUTE_MS = 60_000
-/** Wrong passwords: per caller, and in total. */
+/** Limits of wrong passwords, per caller and in total. */
 const PER_CALLER = { name: 'sql/caller', max: 5, windowMs: 15 * MINUTE_MS }
 const OF_ALL = { name: 'sql', max: 20, windowMs: 60 * MINUTE_MS }
 
@@ -33,7 +33,7 @@ const querySqlRoute = {
   }
 } as const
 
-/** Statements of an administrator, run by a database role with few rights. */
+/** Runs statements of an administrator with a database role that has few rights. */
 const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit } = app
   const isOn = config.QUERY_PASSWORD !== undefined
@@ -62,7 +62,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
       login ??= await prepare()
       await audit.append(db, { ...author, action: 'sql', details: await described(sql) })
       const body = await run(sql)
-      // JSON text, because the serializer would turn its numbers into doubles.
+      // Sent as JSON text, because the serializer would convert its numbers to doubles.
       return (reply as FastifyReply).type('application/json; charset=utf-8').send(body)
     } finally {
       giveBack()
@@ -88,7 +88,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
     }
   }
 
-  /** The audit log's description of a statement, without personal data. */
+  /** The description of a statement in the audit log, without personal data. */
   async function described (sql: string) {
     words ??= await readWords(app.sql)
     return {
@@ -103,8 +103,8 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
 export default sqlRoutes
 
 /**
- * Counts one attempt at the password, and writes a wrong one to the audit log.
- * @returns the seconds to wait after too many wrong ones, even for the right password; 0 accepts the attempt
+ * Counts one attempt at the password, and writes a wrong attempt to the audit log.
+ * @returns the seconds to wait after too many wrong attempts, even with the right password. 0 accepts the attempt
  */
 async function checkAttempt (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
   const limits = [[PER_CALLER, author.actor], [OF_ALL, '']] as const
@@ -116,7 +116,7 @@ async function checkAttempt (app: FastifyInstance, author: Author, isRight: bool
   return 0
 }
 
-/** A failure's code, which is safe to show. The message may contain data. */
+/** The code of a failure, which is safe to show. Its message may contain data. */
 function codeOf (err: unknown): string {
   return postgresError(err)?.code ?? connectionCode(err) ?? 'errore interno'
 }

@@ -3,15 +3,15 @@ import type { SqlField } from '#schemas/sql.ts'
 /** A column as the driver describes it. */
 export interface Column { name: string, type: number }
 
-/* Object ids of types, which never change (`pg_type.dat` of PostgreSQL). */
+/* Object ids of types. They never change (`pg_type.dat` of PostgreSQL). */
 const BOOL = 16
-/** Integers of two or four bytes, and floats: numbers in JSON, except NaN and infinities. */
+/** Integers of two or four bytes, and floats. In JSON they are numbers, except NaN and infinities. */
 const NUMBERS = new Set([21, 23, 700, 701])
 const JSONS = new Set([114, 3802])
 
 /**
- * Converts PostgreSQL's text of a value to JSON without loss: only numbers that fit a double become numbers, `json`
- * keeps its own digits, and every other type stays text.
+ * Converts PostgreSQL's text of a value to JSON without loss: only numbers that fit into a double become numbers,
+ * `json` keeps its digits, and every other type is text.
  */
 function toJson (type: number, text: string): string {
   if (type === BOOL) return text === 't' ? 'true' : 'false'
@@ -52,7 +52,7 @@ export class RowWriter {
     this.bytes += Buffer.byteLength(text) + 1
   }
 
-  /** The whole answer. It bypasses the serializer, whose numbers are doubles. */
+  /** The whole response as text. It does not use the serializer, because that would convert numbers to doubles. */
   response (rowCount: number, fields: readonly SqlField[]): string {
     return `{"data":[${this.#rows.join()}],"rowCount":${rowCount},"fields":${JSON.stringify(fields)},"status":200}`
   }

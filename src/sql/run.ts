@@ -9,33 +9,33 @@ import type { SqlLogin } from './role.ts'
 import { distinctNames, RowWriter, type Column } from './rows.ts'
 
 const TIMEOUT_MS = 10_000
-/** A statement can catch its own cancellation. Then its connection is ended. */
+/** A statement can catch its own cancellation. After this time its connection is ended. */
 const DEADLINE_MS = TIMEOUT_MS + 1000
 const SESSION = { application_name: 'locanda-sql', statement_timeout: String(TIMEOUT_MS) }
 const MAX_ROWS = 10_000
-/** Maximum bytes of the answer's rows, and of everything the database sends: one value can have a gigabyte. */
+/** Maximum bytes of the response's rows, and of all bytes from the database, because one value can have a gigabyte. */
 const MAX_BYTES = 10 * 1024 * 1024
 const COUNT_BYTES_EVERY_MS = 20
-/** Characters of PostgreSQL's message that are shown: a statement can raise a longer one. */
+/** Maximum characters of PostgreSQL's message in a response, because a statement can raise a longer one. */
 const MESSAGE_MAX = 1000
 
 /** The reason why the server stopped a statement. */
 type Stop = 'time' | 'size' | 'copy'
 
-/** Otherwise a statement without parameters uses the simple protocol, which allows several statements. */
+/** Forces the extended protocol, because the simple protocol allows several statements. */
 const ONE_STATEMENT = { simple: false, prepare: false }
 
-/** No such role, a wrong password, no rule of pg_hba.conf, no right to connect. */
+/** SQLSTATEs of a failed login: no such role, a wrong password, no rule in pg_hba.conf, no right to connect. */
 const NO_LOGIN = /^(28...|42501)$/
 
-/** The role must be reset: it cannot log in, or a statement has changed its persistent settings. */
+/** The role must be reset, because it cannot log in, or a statement has changed its persistent settings. */
 export class LoginRefused extends Error {}
 
 /**
- * Runs one statement on a connection of its own. The transaction commits only if the whole answer is within the limits.
- * @param pool the server's own connections, to terminate a statement that does not end
- * @returns the body of the answer
- * @throws LoginRefused, SqlNonValido, SqlRispostaTroppoGrande; ServizioOccupato when the database is at fault
+ * Runs one statement on a separate connection. Commits only if the whole response is within the limits.
+ * @param pool the server's own connections, which can terminate a statement that does not end
+ * @returns the body of the response
+ * @throws LoginRefused, SqlNonValido, SqlRispostaTroppoGrande; ServizioOccupato for an error of the database
  */
 export async function runStatement (
   pool: postgres.Sql,
@@ -103,7 +103,7 @@ async function readRows (
     const { count, columns } = result as unknown as { count: number | null, columns?: Column[] }
     return { count, columns: columns ?? [] }
   }
-  // A COPY stream.
+  // The statement is a COPY.
   stop('copy')
   throw new Error('COPY')
 }
@@ -130,9 +130,9 @@ function refusal (sqlstate: string, message: string, position?: string): SqlNonV
   return new SqlNonValido(explain(sqlstate) ?? '', sqlstate, position === undefined ? null : Number(position), shown)
 }
 
-/** Terminates only a backend of this role, because the process id may be reused by now. */
+/** Terminates only a backend of this role, because another process may have the same id by now. */
 async function endBackend (pool: postgres.Sql, pid: number, user: string): Promise<void> {
   await pool`select pg_terminate_backend(pid) from pg_stat_activity where pid = ${pid} and usename = ${user}`
-    // The connection to the database is lost, and the statement with it.
+    // The connection to the database is lost, so the statement has ended too.
     .catch(() => {})
 }

@@ -10,7 +10,7 @@ export type BucketRow = typeof t.$inferSelect
 export type BucketSettings = Partial<Pick<BucketRow, 'public' | 'file_size_limit' | 'allowed_mime_types'>>
 
 const OF_THE_PRODUCT: ReadonlySet<string> = new Set(BUCKETS)
-/** More than administrators create. */
+/** Maximum buckets, more than administrators ever create. */
 const BUCKETS_MAX = 1_000_000
 
 /** SQLSTATE `foreign_key_violation`. */

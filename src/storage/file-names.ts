@@ -2,7 +2,7 @@
 const KEY = /^[A-Za-z0-9_/!.*'() &$=@;:+,-]+$/
 const KEY_BYTES = 1024
 const SEGMENT_BYTES = 255
-/** Shorter than Supabase allows, because bucket names are part of URLs. */
+/** Maximum 100 characters, fewer than Supabase allows, because bucket names are part of URLs. */
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
 /** Whether a decoded text is a valid name of a stored file. Names are database keys and never part of a path. */
@@ -15,8 +15,8 @@ export function isBucketName (text: string): boolean {
 }
 
 /**
- * Words that the protocol's URLs have in place of a bucket: a bucket of that name would be unreachable. The bucket
- * `public` is reachable (`Files.open`).
+ * Words that the protocol's URLs have in the place of a bucket. A bucket with such a name would be unreachable. The
+ * bucket `public` is reachable (`Files.open`).
  */
 const RESERVED = new Set(['authenticated', 'copy', 'info', 'list', 'list-v2', 'move', 'sign', 'upload'])
 
@@ -29,7 +29,7 @@ function isSegment (segment: string): boolean {
   return segment !== '' && segment !== '.' && segment !== '..' && segment.length <= SEGMENT_BYTES
 }
 
-/** Whether file names can begin so. Otherwise the query of PostgreSQL is skipped. */
+/** Whether a file name can begin with this text. If not, no query is needed. */
 export function couldBegin (text: string): boolean {
   return text === '' || KEY.test(text)
 }

@@ -9,8 +9,8 @@ import type { Files } from './named-files.ts'
 import { checkLink, StorageError } from './protocol/errors.ts'
 
 /*
- * Links to images of guests' documents are short-lived and in the audit log. They are void once the session or key that
- * made them has ended, or its person lost access. Links to other files are valid until they expire.
+ * Links to images of guests' documents are valid for a short time, and the audit log records them. They become void
+ * when the issuer's session or key ends, or the issuer loses access. Other links are valid until they expire.
  */
 
 const DOCUMENT_SECONDS = 60
@@ -33,7 +33,7 @@ export async function issueLinks (
   return files.map((file) => links.signDownload({ ...file, issuer }, lifetime))
 }
 
-/** The file that a link reads, and who issued the link. @throws StorageError */
+/** The file of a link, and the issuer of the link. @throws StorageError */
 export async function followLink (
   { identity }: Pick<FastifyInstance, 'identity'>,
   { links, namedFiles }: { links: Links, namedFiles: Pick<Files, 'named'> },
@@ -46,7 +46,7 @@ export async function followLink (
     if (!isValid) checkLink('expired')
   }
   const file = await namedFiles.named(place.bucket, place.name)
-  // The link was for an earlier file of this name.
+  // The link was made for an earlier file with this name.
   if (file.id !== object) throw new StorageError('NoSuchKey')
   return { ...claims, file }
 }

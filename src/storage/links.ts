@@ -4,13 +4,12 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Credential } from '#src/http/auth.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
 
-/** Together with a separate key, this keeps tokens of the identity provider from working here. */
+/** With this audience and a separate key, tokens of the identity provider are not valid for links. */
 const AUDIENCE = 'locanda/storage'
 
 /**
-/**
- * A link that reads one version of a file. It is void once the file is replaced or deleted. A link to a guest's
- * document is also void once the credential of its issuer is. A link to a transformed image contains the
+ * /** A link that reads one version of a file. It becomes void when the file is replaced or deleted. A link to a
+ * guest's document also becomes void with the credential of its issuer. A link to a transformed image contains the
  * transformation, so that its reader cannot choose another one.
  */
 interface DownloadClaims {
@@ -26,7 +25,7 @@ interface UploadClaims { scope: 'upload', url: string, owner: string, upsert: bo
 
 type Claims = (DownloadClaims | UploadClaims) & { iat: number, exp: number }
 
-/** The reason why a link is rejected. The values contain nothing of the link. */
+/** The reason why a link is rejected. The values contain no part of the link. */
 export type LinkFault = 'invalid' | 'expired' | 'other'
 
 type Named = Pick<StoredFile, 'bucket' | 'name'>
@@ -41,7 +40,7 @@ export type Links = ReturnType<typeof createLinks>
 export function createLinks (keys: Keys) {
   const key = keys.derive('storage-link')
   const sign = createSigner({ key, algorithm: 'HS256' })
-  // Expiry is checked in this file, so that tests can set the clock.
+  // This file checks the expiry, so that tests can set the clock.
   const verify = createVerifier({
     key,
     algorithms: ['HS256'],
@@ -80,7 +79,7 @@ export function createLinks (keys: Keys) {
     },
     signUpload: (file: Named, link: UploadLink, seconds: number, now = Date.now()): SignedLink =>
       seal({ scope: 'upload', url: urlOf(file), ...link }, seconds, now),
-    /** The id of the object that the link reads, its transformation, and who issued the link. */
+    /** The id of the link's object, its transformation, and the issuer of the link. */
     readDownload (
       token: string, file: Named, now = Date.now()
     ): Pick<DownloadClaims, 'object' | 'issuer' | 'transform'> | LinkFault {

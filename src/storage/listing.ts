@@ -12,13 +12,13 @@ import { presentEntry } from './protocol/present-files.ts'
 interface Order { column: string, order: string }
 interface Place { key: string, sort: string | null }
 
-/** The cursor at the end of a page. It contains the order, because it is valid for that order only. */
+/** The cursor at the end of a page. It contains the order, because it is valid only for that order. */
 function writeCursor ({ column, order }: Order, { key, sort }: Place): string {
   return Buffer.from(JSON.stringify([column, order, key, sort === null ? null : new Date(sort).toISOString()]))
     .toString('base64url')
 }
 
-/** @throws StorageError for a text that is no cursor, or one of another order */
+/** @throws StorageError for a text that is no cursor, or is a cursor of another order */
 function readCursor (text: string, { column, order }: Order): Place {
   let parts: unknown
   try {
@@ -39,17 +39,17 @@ function invalid (): StorageError {
 }
 
 const LIST_LIMIT = 100
-/** More than any bucket has, and a valid number for PostgreSQL. */
+/** A valid offset for PostgreSQL, which exceeds the number of files in any bucket. */
 const OFFSET_MAX = Number.MAX_SAFE_INTEGER
 
 /** One line of a list: a file, or a folder with files below it. */
 type Line = { key: string, id: string | null }
 type Entry = { folder: string } | { file: StoredFile, key: string }
 
-/** Names are compared bytewise, so that a list does not depend on the database's collation. */
+/** Names are compared byte by byte, so that a list does not depend on the database's collation. */
 const BYTEWISE = sql.raw('collate "C"')
 const DATES = { created_at: t.created_at, updated_at: t.updated_at, last_accessed_at: t.updated_at }
-/** Sorts after every character of a name. */
+/** A character that sorts after every character of a name. */
 const LAST = '\x7f'
 
 /** Lists a folder: its folders first, then its files. */
@@ -74,7 +74,7 @@ export async function listFolder (db: Executor, view: View, body: ListBody): Pro
     'folder' in entry ? presentEntry(entry.folder) : presentEntry(entry.key, entry.file))
 }
 
-/** Lists names with a prefix, in pages. With a delimiter, names further down are folded into folders. */
+/** Lists names with a prefix, in pages. With a delimiter, a folder replaces the names below it. */
 export async function listPrefix (db: Executor, view: View, body: ListV2Body): Promise<ListV2Response> {
   const { prefix = '', cursor = '', with_delimiter: isFolded = false, sortBy = {} } = body
   const limit = Math.min(body.limit ?? LIST_MAX, LIST_MAX)
@@ -113,7 +113,7 @@ function presentPart (entries: readonly Entry[]): Pick<ListV2Response, 'folders'
   }
 }
 
-/** A condition for rows whose names start with the prefix, and the rest of the name after it. */
+/** A condition for rows whose names start with the prefix, and an expression for the rest of the name. */
 function within (view: View, prefix: string): { below: SQL, rest: SQL } {
   const name = sql`${t.name} ${BYTEWISE}`
   return {
@@ -133,7 +133,7 @@ function direction (order: 'asc' | 'desc'): SQL {
   return sql.raw(order)
 }
 
-/** The rows of a page. Files deleted meanwhile are left out. */
+/** The rows of a page, without files that were deleted meanwhile. */
 async function load (db: Executor, lines: readonly Line[]): Promise<Entry[]> {
   const ids = lines.flatMap(({ id }) => id === null ? [] : [id])
   const rows = ids.length === 0 ? [] : await db.select().from(t).where(inArray(t.id, ids))

@@ -13,16 +13,16 @@ export type Files = ReturnType<typeof createNamedFiles>
 export interface ProtocolOptions { links: Links, namedFiles: Files }
 export const route = routesUnder('Storage')
 
-/** The product's bucket that anyone may read and callers with the scope may write. */
+/** The built-in bucket that anyone may read. Callers with the scope may write to it. */
 const OPEN = 'public'
 
 /**
- * Looks up buckets and files by name, and authorizes callers beyond the route's guard. Files that a caller may not see
- * are reported as missing.
+ * Looks up buckets and files by name, and checks rights in addition to the route's guard. Files that a caller may not
+ * see are reported as missing.
  */
 export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance, 'db' | 'identity' | 'files'>) {
   const isAdmin = (request: FastifyRequest) => identity.authenticator.isAdmin(request.principal!, request)
-  /** Whether the protocol may upload, move or copy files of the bucket: not when other endpoints validate them. */
+  /** Whether the protocol may upload, move or copy files of the bucket. Not if other endpoints validate its files. */
   const isWritable = (bucket: string) => bucket === OPEN || !isOfTheProduct(bucket)
 
   /** @throws StorageError NoSuchBucket */
@@ -50,8 +50,8 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
   }
 
   /**
-   * A file of a public bucket, for a caller whose credential gives no access. For a caller without credentials all
-   * other files are missing.
+   * A file of a public bucket, for a caller whose credential gives no access. For a caller without credentials, all
+   * other files are reported as missing.
    * @throws StorageError NoSuchKey; the denial
    */
   async function openFile ({ denial, principal, refusal }: FastifyRequest, id: string, name: string) {
@@ -67,7 +67,7 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
     view,
     named,
     isWritable,
-    /** Whether the caller may delete files of the bucket by name. Images follow the rule for deleting their booking. */
+    /** Whether the caller may delete files of the bucket by name. Images have the same rule as their booking. */
     mayRemove: async (request: FastifyRequest, bucket: string): Promise<boolean> =>
       isWritable(bucket) || bucket === 'documents' || await isAdmin(request),
     /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
@@ -79,8 +79,8 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
       return file
     },
     /**
-     * A file that anyone with its URL may read. `/object/public/a/b.png` is `b.png` of the bucket `a` if that bucket is
-     * public. Otherwise it is `a/b.png` of the bucket `public`, because clients use the same URL for both.
+     * A file that anyone with its URL may read. `/object/public/a/b.png` means `b.png` in the bucket `a` if that bucket
+     * is public. Otherwise it means `a/b.png` in the bucket `public`, because clients use the same URL for both.
      * @throws StorageError NoSuchKey
      */
     async open (first: string, rest: string): Promise<StoredFile> {

@@ -4,7 +4,7 @@ import { lockForShare } from '#src/bookings/index.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { FileService, StoredFile } from '#src/services/files/file-service.ts'
 
-/** The files of a bucket that a caller sees: all, or those of one owner. */
+/** The files of a bucket that a caller may see: all, or those of one owner. */
 export interface View { bucket: string, owner?: string | undefined }
 
 /** The condition on rows for a view. */
@@ -20,12 +20,12 @@ export async function findVisible (db: Executor, view: View, names: readonly str
 
 /**
  * Discards files by name.
- * @returns those that existed
+ * @returns the files that existed
  */
 export async function discardByName (
   tx: Transaction, files: FileService, bucket: string, names: readonly string[]
 ): Promise<StoredFile[]> {
-  // Serializes uploads, deletions and purges of one booking.
+  // The lock prevents concurrent uploads, deletions and purges of one booking.
   if (bucket === 'documents') await lockForShare(tx, bookingsOf(names))
   const found = await tx.select().from(t)
     .where(and(eq(t.bucket, bucket), inArray(t.name, [...names]))).orderBy(asc(t.id)).for('update')

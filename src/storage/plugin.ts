@@ -16,7 +16,7 @@ import protocol from './protocol/routes.ts'
 
 const FileNonTrovato = createError('FILE_NON_TROVATO', 'File non trovato', 404)
 
-/** Seconds, by the contract. */
+/** Lifetime of a link in seconds, as the contract requires. */
 const LINK_SECONDS = 60
 
 const linkRoute = route({ access: 'auth' }, 'getSignedUrl', 'Un link che legge un file per un minuto', {

@@ -6,20 +6,20 @@ import type { Rendering } from './transforms.ts'
 export interface RenderJob { bytes: Uint8Array, rendering: Rendering }
 export interface Rendered { bytes: Uint8Array, format: ImageFormat | 'avif' }
 
-/** The defaults of the real server, with its quality. */
+/** The defaults of the real server, including the quality. */
 const OUTPUT = {
   jpeg: { quality: 80, optimiseCoding: false },
   png: {},
   webp: { quality: 80, effort: 2 },
-  // A higher effort takes a minute for the largest rendition.
+  // With a higher effort the largest rendition takes a minute.
   avif: { quality: 62, effort: 0 }
 } as const
 
-/** Decodes an untrusted image and renders it upright, without metadata, and never larger than it is. */
+/** Decodes an untrusted image and renders it upright, without metadata, and never larger than the original. */
 export default async function renderImage ({ bytes, rendering }: RenderJob): Promise<Opened<Rendered>> {
   return await withImage(bytes, async (image, { format: ownFormat }) => {
     const { quality, format = ownFormat } = rendering
-    // PNG would reduce its colours.
+    // With a quality, PNG would reduce its colours.
     const output = { ...OUTPUT[format], ...(quality && format !== 'png' ? { quality } : {}) }
     return { bytes: await (await resized(image, rendering)).toFormat(format, output).toBuffer(), format }
   })
@@ -32,7 +32,7 @@ async function resized (image: Sharp, { width, height, resize }: Rendering): Pro
   }
   const { autoOrient: own } = await image.metadata()
   const [wide, high] = [width ?? own.width, height ?? own.height]
-  // The image keeps the requested proportions also when it is smaller.
+  // A smaller image also gets the requested proportions.
   const shrink = Math.max(wide / own.width, high / own.height, 1)
   const sized = (side: number) => Math.max(1, Math.round(side / shrink))
   return image.resize({ width: sized(wide), height: sized(high), fit: 'fill' })

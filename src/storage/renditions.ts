@@ -15,11 +15,11 @@ import type { Rendered, RenderJob } from './render-image.ts'
 import { describeRendering, type Rendering } from './transforms.ts'
 
 const TASK = new URL('render-image.ts', import.meta.url)
-/** Bytes of an image to render. */
+/** Maximum bytes of an image to render. */
 const SOURCE_BYTES_MAX = 20 * 1024 * 1024
-/** Renditions kept of one image. A further one replaces the oldest. */
+/** Maximum stored renditions of one image. A further one replaces the oldest. */
 const KEPT_MAX = 20
-/** One image at a time is in memory. A page may ask for many thumbnails at once, and callers take turns. */
+/** Only one image at a time is in memory. A page may request many thumbnails at once, so callers are served in turn. */
 const QUEUE = { places: 1, waiting: 256, waitMs: 30_000 }
 
 /** A rendition to send. `content` is set if it could not be stored. */

@@ -1,16 +1,16 @@
 import { TRANSFORM_SIDE_MAX, type Transform } from '#schemas/storage-transform.ts'
 
-/** A transformation with its output format resolved. Values that a request leaves out are missing. */
+/** A transformation with its final output format. Values that the request omits are missing. */
 export interface Rendering {
   width?: number
   height?: number
   resize?: 'cover' | 'contain' | 'fill'
   quality?: number
-  /** Missing: the format of the image. */
+  /** Missing means the format of the image. */
   format?: 'webp' | 'avif'
 }
 
-/** Whether a transformation changes the image. If it does not, a signed link reads the file itself. */
+/** Whether a transformation changes the image. If not, a signed link reads the file itself. */
 export function isTransformed (transform: Transform): boolean {
   return Object.keys(renderingOf(transform, undefined)).length > 0
 }
@@ -20,7 +20,7 @@ export function isNegotiated ({ format }: Transform): boolean {
   return format === undefined
 }
 
-/** The rendering for a client. Sizes are bounded as in the real server, and 0 means that a size is missing. */
+/** The rendering for a client. Sizes have the limits of the real server, and 0 means a missing size. */
 export function renderingOf (transform: Transform, accept: string | undefined): Rendering {
   const { width, height, resize = 'cover', quality, format } = transform
   const wanted = format ?? (accept?.includes('image/webp') ? 'webp' : 'origin')
@@ -33,10 +33,10 @@ export function renderingOf (transform: Transform, accept: string | undefined): 
   }
 }
 
-/** The real server's names of `resize`. */
+/** The names of `resize` on the real server. */
 const RESIZING = { cover: 'fill', contain: 'fit', fill: 'force' } as const
 
-/** A rendering in the words of the real server. Equal renderings have the same text, which names a rendition. */
+/** A rendering in the terms of the real server. Equal renderings have the same text, which is the rendition's name. */
 export function describeRendering ({ width, height, resize, quality, format }: Rendering): string {
   const parts = { height, width, resizing_type: resize && RESIZING[resize], quality, format }
   return Object.entries(parts).flatMap(([name, value]) => value === undefined ? [] : [`${name}:${value}`]).join(',')

@@ -12,14 +12,14 @@ interface Settings {
   patienceMs?: number | undefined
 }
 
-/** Minutes until the service deletes the PDF by itself, in case our deletion fails. */
+/** Minutes until the service deletes the PDF, in case this server fails to delete it. */
 const EXPIRATION = '5'
-/** The service serves its PDFs from other hosts under its domain. */
+/** The service stores its PDFs on other hosts of its domain. */
 const OF_THE_SERVICE = /(^|\.)apitemplate\.io$/
 
 /**
- * APITemplate.io, version 2. We send the page as HTML, and the response names the PDF's public URL. We download the PDF
- * at once and delete it there.
+ * APITemplate.io, version 2. This client sends the page as HTML, and the response contains the public URL of the PDF.
+ * The client downloads the PDF at once, and deletes it from the service.
  */
 export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
   const headers = { 'x-api-key': key, accept: 'application/json' }
@@ -71,7 +71,7 @@ function bodyOf ({ html, sheet }: Printed): object {
   }
 }
 
-/** The service may report an error with status 200. */
+/** Reads the response. The service may report an error with status 200. */
 function readMade (bytes: Buffer): { download: string, reference: string } {
   const { status, download_url: download, transaction_ref: reference } = Object(jsonOf(bytes)) as
     Record<string, unknown>

@@ -4,9 +4,9 @@ import {
   MotorePdfIncomprensibile, MotorePdfIrraggiungibile, MotorePdfOccupato, MotorePdfRifiuta, MotorePdfTroppoLento
 } from './errors.ts'
 
-/** Timeout of one request. APITemplate may take 100 seconds, but our callers do not wait that long. */
+/** Timeout of one request. APITemplate may take 100 seconds, but callers of this server do not wait that long. */
 const PATIENCE_MS = 45_000
-/** Upper bound for the engine's Retry-After. */
+/** Maximum wait that a Retry-After of the engine can cause. */
 const PAUSE_MAX_MS = 5_000
 const PAUSE_SECONDS = 0.5
 /** Maximum size of a response. */
@@ -24,8 +24,8 @@ export async function sendRequest (url: URL, engineRequest: EngineRequest): Prom
 }
 
 /**
- * Sends a request that creates a PDF and may be billed. It is retried once, only after a refused connection or a 429,
- * because then the engine has created no PDF.
+ * Sends a request that creates a PDF and may be billed. It is retried once, and only after a refused connection or a
+ * 429, because then the engine has created no PDF.
  */
 export async function sendBillableRequest (url: URL, engineRequest: EngineRequest): Promise<Buffer> {
   const first = await exchanged(url, engineRequest)
@@ -42,7 +42,7 @@ export function asPdf (bytes: Buffer): Buffer {
   return bytes
 }
 
-/** Undefined after a refused connection. */
+/** The response. Undefined after a refused connection. */
 async function exchanged (
   url: URL, { patienceMs = PATIENCE_MS, ...engineRequest }: EngineRequest
 ): Promise<Exchanged | undefined> {

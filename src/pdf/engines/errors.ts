@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 
-/* Errors of an external engine. We never repeat its own message, which may contain the data that we sent. */
+/* Errors of an external engine. They never repeat its message, which may contain data of the document. */
 
 export const MotorePdfIrraggiungibile = createError(
   'MOTORE_PDF_IRRAGGIUNGIBILE', 'Il motore PDF esterno non è raggiungibile: riprovare più tardi', 503

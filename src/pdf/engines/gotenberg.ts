@@ -3,7 +3,7 @@ import { inches, marginsOf, wholePage, type Engine } from './printed-page.ts'
 
 interface Settings { url: URL, key: string | undefined, patienceMs?: number | undefined }
 
-/** Gotenberg 8 and later. We post the page, header and footer as a form, and the response is the PDF. */
+/** Gotenberg 8 and later. The request is a form with page, header and footer, and the response is the PDF. */
 export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
   const address = new URL(`${url.pathname.replace(/\/+$/, '')}/forms/chromium/convert/html`, url)
   return async ({ html, sheet }, signal) => {

@@ -24,11 +24,11 @@ export function millimetres (points: number): number {
   return Math.round(points * MM_PER_POINT * 100) / 100
 }
 
-/** A self-contained page: no URLs, no scripts, and only its own style sheet. */
+/** A page with all its content: no URLs, no scripts, and only its own style sheet. */
 export function wholePage ({ title, language, body }: HtmlDocument): string {
   return `<!doctype html><html lang="${language}"><head><meta charset="utf-8"><title>${escape(title)}</title>` +
     `<style>${STYLES}</style></head><body>${body}</body></html>`
 }
 
-/** A reset, so that elements have only the margins that we set. */
+/** Resets the engine's defaults, so that elements have only the margins of the template. */
 export const STYLES = 'html,body{margin:0;padding:0}*{box-sizing:border-box}th{text-align:left;font-weight:inherit}'

@@ -5,7 +5,7 @@ export function escape (text: string): string {
   return text.replace(/[&<>"'{}]/g, (each) => `&#${each.charCodeAt(0)};`)
 }
 
-/** Numeric properties without a unit. */
+/** Numeric properties that have no unit. */
 const BARE = new Set(['fontWeight', 'lineHeight', 'flexGrow', 'opacity', 'aspectRatio'])
 const AXES: Record<string, readonly string[]> = {
   marginVertical: ['marginTop', 'marginBottom'],
@@ -13,14 +13,14 @@ const AXES: Record<string, readonly string[]> = {
   paddingVertical: ['paddingTop', 'paddingBottom'],
   paddingHorizontal: ['paddingLeft', 'paddingRight']
 }
-/** The external engine may lack our fonts, so generic families follow. */
+/** Font families with a generic fallback, because an external engine may lack the fonts of this server. */
 const GENERIC: Record<string, string> = { Lora: 'Lora, serif', 'Noto Sans': '"Noto Sans", sans-serif' }
 
-/** A React-PDF style as CSS declarations. Its values are validated, never text of a template or data. */
+/** A React-PDF style as CSS. All values are validated, so no text of a template or data gets into CSS. */
 function css (style: Readonly<Record<string, unknown>>): string {
   const declarations = Object.entries(style).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : (AXES[name] ?? [name]).map((each) => declaration(each, value)))
-  // React-PDF draws a solid border by default, CSS none.
+  // By default React-PDF draws a solid border, but CSS draws none.
   const bordered = Object.keys(style).some((name) => /^border.*Width$/.test(name))
   const hasStyle = Object.keys(style).some((name) => /^border.*Style$/.test(name))
   return [...(bordered && !hasStyle ? ['border-width:0', 'border-style:solid'] : []), ...declarations].join(';')
@@ -44,7 +44,7 @@ export interface HtmlDocument {
   title: string
   language: string
   body: string
-  /** Repeated in the top and bottom margin of every page; `''` for none. */
+  /** The content in the top and bottom margin of every page. `''` for none. */
   header: string
   footer: string
 }
@@ -61,7 +61,7 @@ interface Props {
 
 type Element = ReactElement<Props>
 
-/** Placeholders for page numbers, which only the engine knows. */
+/** Placeholder for a page number, which only the engine knows. */
 const PAGE = '\uE000'
 const PAGES = '\uE001'
 const DRAWN: Record<string, string> = {
@@ -73,8 +73,8 @@ const DRAWN_ATTRIBUTES = [
 ]
 
 /**
- * Converts the laid-out elements to HTML, so an external engine prints the same document. Braces are escaped, so the
- * engine's own template syntax never matches.
+ * Converts the laid-out elements to HTML, so that an external engine prints the same document. Braces are escaped,
+ * because the engine may have its own template syntax.
  */
 export function toHtml (document: ReactElement): HtmlDocument {
   const { title, language, children } = document.props as Props
@@ -99,7 +99,7 @@ function isStrip ({ props: { fixed, style } }: Element): boolean {
   return fixed === true && style?.position === 'absolute'
 }
 
-/** The page's style without padding: the engine applies the margins. */
+/** The page's style without padding, because the engine applies the margins. */
 function ofPage ({ props: { style = {} } }: Element): Record<string, unknown> {
   return Object.fromEntries(Object.entries(style).filter(([name]) => !name.startsWith('padding')))
 }
@@ -116,7 +116,7 @@ function stripHtml ({ props: { style = {}, children } }: Element, page: Element)
   return `<div style="${attribute(css({ ...frame, ...rest, display: 'block' }))}">${html(children)}</div>`
 }
 
-/** @param inText the node is inside a text, so it becomes a `span` */
+/** @param inText whether the node is inside a text. Then it becomes a `span` */
 function html (node: ReactNode, inText = false): string {
   if (Array.isArray(node)) return node.map((each: ReactNode) => html(each, inText)).join('')
   if (typeof node === 'string' || typeof node === 'number') return textHtml(String(node))

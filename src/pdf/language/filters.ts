@@ -12,7 +12,7 @@ const KEPT_FILTERS = new Set([
   'truncate', 'truncatewords', 'uniq', 'upcase', 'url_encode', 'where'
 ])
 
-/** The allowed Liquid tags: none reads files or keeps state between documents. */
+/** The allowed Liquid tags. None of them reads files, or keeps state between documents. */
 const KEPT_TAGS = new Set([
   '#', 'assign', 'break', 'capture', 'case', 'comment', 'continue', 'cycle', 'for', 'if', 'raw', 'unless'
 ])
@@ -31,7 +31,7 @@ const OWN_FILTERS: Record<string, Format> = {
   date_time: 'date-time'
 }
 
-/** Removes every tag and filter that is not allowed, and registers our own. */
+/** Removes every tag and filter that is not allowed, and registers the product's own filters. */
 export function restrict (liquid: Liquid, language: Language): void {
   for (const name of Object.keys(liquid.tags)) if (!KEPT_TAGS.has(name)) delete liquid.tags[name]
   for (const name of Object.keys(liquid.filters)) if (!KEPT_FILTERS.has(name)) liquid.unregisterFilter(name)

@@ -31,7 +31,7 @@ export function languageOf (code: string): Language {
   return LANGUAGES.includes(found) ? found : 'en'
 }
 
-/** True for the form of an ISO 4217 code: three capital letters. */
+/** True for a text with the form of an ISO 4217 code: three capital letters. */
 export function isCurrency (code: string): boolean {
   return /^[A-Z]{3}$/.test(code)
 }
@@ -63,7 +63,7 @@ function writeNumber (value: unknown, format: Format, language: Language, usual:
   const formatter = keep(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
     ...NUMBERS[format],
     ...(format === 'currency' ? { currency } : {}),
-    // Group digits in 4.317 too, which some languages skip below 10,000. Never write "-0,00".
+    // Group the digits even of 4.317, as some languages do not below 10,000. Never write "-0,00".
     useGrouping: 'always',
     signDisplay: 'negative'
   }))
@@ -82,7 +82,7 @@ function writeDate (value: string, format: Format, language: Language): string {
 const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>()
 
 function keep<T extends Intl.NumberFormat | Intl.DateTimeFormat> (key: string, make: () => T): T {
-  // Templates choose the currency code, so the cache needs a bound.
+  // Limit the cache, because templates choose the currency code.
   if (kept.size > 200) kept.clear()
   const found = kept.get(key) ?? make()
   kept.set(key, found)

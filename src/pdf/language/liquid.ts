@@ -40,20 +40,20 @@ interface Expanded {
   text: string
   /** The template position that produced the character at `offset`. */
   placeOf (offset: number): Place
-  /** Variables of the template that have no value in the data. */
+  /** Variables of the template without a value in the data. */
   missing: string[]
 }
 
 /** One source map entry: output offset, template offset, and whether the piece is literal template text. */
 interface Mark { at: number, from: number, copied: boolean }
 
-/** Liquid's own limits: milliseconds of rendering, and characters and items allocated. */
+/** Liquid's own limits: milliseconds of rendering, and number of allocated characters and items. */
 const RENDER_LIMIT_MS = 2_000
 const MEMORY_LIMIT = 5_000_000
 
 /**
  * Fills the data into a template. Values are escaped, so data never become markup. Liquid reads no files, calls no
- * functions, sees own properties only, and stops at its limits.
+ * functions, reads own properties only, and stops at its limits.
  * @throws TemplateError
  */
 export function expand (source: string, data: Data, language: Language): Expanded {
@@ -83,7 +83,7 @@ export function variablesOf (source: string): string[] {
   }
 }
 
-/** Paths in the `data` attribute of tables and charts, which Liquid does not see. */
+/** Paths in the `data` attribute of tables and charts, which Liquid does not evaluate. */
 function listsIn (source: string): string[] {
   return [...source.matchAll(/<(?:table|bar-chart|line-chart)\b[^>]*?\sdata="([\w.-]+)"/g)].map(([, path]) => path!)
 }
@@ -91,7 +91,7 @@ function listsIn (source: string): string[] {
 function engine (source: string, language: Language): Liquid {
   checkLimit('source', source.length)
   const liquid = new Liquid({
-    // Without this, Liquid would read templates from the working directory.
+    // Without these templates, Liquid would read templates from the working directory.
     templates: {},
     ownPropertyOnly: true,
     strictFilters: true,
@@ -105,7 +105,7 @@ function engine (source: string, language: Language): Liquid {
   return liquid
 }
 
-/** Hooks into Liquid's renderer to record the source map and to check the limit on expanded text. */
+/** Hooks into Liquid's renderer to record the source map, and to check the limit on expanded text. */
 function mark (liquid: Liquid, marks: Mark[]): void {
   const { renderer } = liquid
   const inherited = renderer.renderTemplates

@@ -10,7 +10,7 @@ import { isInline, paragraph } from './inline.ts'
 import { qr } from './qr.ts'
 import { table } from './flowing-table.ts'
 
-/** An image passed with the data. A missing one is left out, with a warning. */
+/** An image passed with the data. If it is missing, a warning replaces it. */
 function image ({ values, style }: Checked<'image'>, build: Build): ReactNode {
   build.count('images')
   const asset = build.assets.get(values.asset!)
@@ -19,7 +19,7 @@ function image ({ values, style }: Checked<'image'>, build: Build): ReactNode {
     return null
   }
   return createElement(Image, {
-    // Always bytes: given a URL or path, the renderer would fetch or read it.
+    // Always bytes, because the renderer would fetch a URL, or read a path.
     src: { data: Buffer.from(asset.data), format: asset.format },
     cache: false,
     style: {
@@ -36,7 +36,7 @@ const HEADINGS: Record<'h1' | 'h2' | 'h3', Style> = {
   h2: { marginTop: 10, marginBottom: 6 },
   h3: { marginTop: 8, marginBottom: 4 }
 }
-/** Points kept free below a heading, enough for a table head and one row. */
+/** Points that must be free below a heading: enough for a table head and one row. */
 const AHEAD = 64
 const PARAGRAPH: Style = { marginBottom: 6 }
 const BADGE: Style = {
@@ -45,7 +45,7 @@ const BADGE: Style = {
 
 const PAGE_WORDS = { it: 'Pagina {n} di {t}', en: 'Page {n} of {t}', de: 'Seite {n} von {t}', fr: 'Page {n} sur {t}' }
 
-/** Builds the content of a page, header, footer or box. Inline nodes between blocks form paragraphs. */
+/** Builds the content of a page, header, footer or box. Inline nodes between blocks become paragraphs. */
 export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
   const result: ReactNode[] = []
   let running: CheckedNode[] = []
@@ -122,7 +122,7 @@ const BUILDERS: { [N in ElementName]?: Builder<N> } = {
   ol: list,
   'bar-chart': chart,
   'line-chart': chart,
-  // Not nested in another Text, where `render` prints nothing.
+  // Not inside another Text, because `render` prints nothing there.
   'page-number': ({ values, style }, build) => {
     const pattern = build.fonts.fit(values.format ?? PAGE_WORDS[build.language])
     return createElement(Text, {

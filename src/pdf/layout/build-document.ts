@@ -15,7 +15,7 @@ const INK = '#1f2328'
 /** Maximum points above and below a heading. */
 const HEADING_MARGINS = 20
 
-/** Builds the document as React-PDF elements. `date` is the only timestamp in the file, so output is reproducible. */
+/** Builds the document as React-PDF elements. `date` is the only time in the file, so the output is reproducible. */
 export function buildDocument (document: Checked<'document'>, build: Build, date: Date): ReactElement<DocumentProps> {
   const { values, children } = document
   const pages = children.flatMap((child) => child.name === 'page' ? pagesOf(child, document, build) : [])
@@ -32,7 +32,7 @@ export function buildDocument (document: Checked<'document'>, build: Build, date
   }, ...pages)
 }
 
-/** The pages of one `<page>`. A long table splits it and gets separate pages. */
+/** The pages of one `<page>`. A long table splits the page, and is on separate pages. */
 function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: Build): ReactNode[] {
   const sheet = sheetOf(page, document.values)
   build.bodyWidth = sheet.body.width
@@ -47,7 +47,7 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
     color: INK,
     ...page.style
   }
-  // The new pagination repeats `fixed` elements only if they are first.
+  // The new pagination repeats `fixed` elements only if they come first.
   const strips = (['header', 'footer'] as const).map((name) => strip(page, name, sheet, build))
   const sheetOfPaper = (content: ReactNode[], wrap: boolean) =>
     createElement(Page, { size: sheet.size, style, wrap, experimentalPagination: true }, ...strips, ...content)

@@ -21,7 +21,7 @@ export interface Build {
   fontSize: number
   /** Content width of the current page, in points. */
   bodyWidth: number
-  /** Long tables flow too, because an external engine does the pagination. */
+  /** Whether long tables also flow over pages, because an external engine does the pagination. */
   flows: boolean
   fonts: FontUse
   assets: ReadonlyMap<string, Asset>
@@ -32,8 +32,8 @@ export interface Build {
 }
 
 /**
- * The list at a path of the data. A missing one counts as empty, with a warning.
- * @param objects every item must be an object
+ * The list at a path of the data. A missing list counts as empty, with a warning.
+ * @param objects whether every item must be an object
  * @throws TemplateError when the value is no such list
  */
 export function listAt (build: Build, path: string, place: Place, objects = false): Value[] {

@@ -9,9 +9,7 @@ import { listAt, type Build } from './build.ts'
 import { symbolsOf } from '../text/emoji.ts'
 import { fitted } from './inline.ts'
 
-/**
- * A few round numbers that cover `least` to `most`. Requires least <= 0 <= most; returns 0 and 1 when both are zero.
- */
+/** A few round numbers from `least` to `most`. Requires least <= 0 <= most. Returns 0 and 1 when both are zero. */
 export function ticks (least: number, most: number): number[] {
   const span = most - least
   if (span === 0) return [0, 1]
@@ -19,7 +17,7 @@ export function ticks (least: number, most: number): number[] {
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough)! * power
   const [first, last] = [Math.floor(least / step), Math.ceil(most / step)]
-  // Round away floating-point noise such as 0.30000000000000004.
+  // Round to remove floating-point errors such as 0.30000000000000004.
   return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)))
 }
 
@@ -49,7 +47,7 @@ export function chart (node: Checked<'bar-chart' | 'line-chart'>, build: Build):
   const points = pointsOf(node, build)
   if (points.length === 0) return null
   const height = Math.max(80, values.height ?? 160)
-  // Drawn at page width and scaled down in a narrower box.
+  // Draw the chart at page width, and scale it down in a narrower box.
   const width = build.bodyWidth
   const drawn = points.map(({ value }) => value)
   const scale = ticks(Math.min(0, ...drawn), Math.max(0, ...drawn))
@@ -117,7 +115,7 @@ function line ({ points, x, y, color }: Frame): ReactNode[] {
   ]
 }
 
-/** Axis labels: every n-th one, so that they do not overlap, each shortened to its room. */
+/** Axis labels. Only every n-th one is drawn, so that they do not overlap. Each is shortened to its space. */
 function labels ({ points, height, x, step }: Frame, build: Build): ReactNode[] {
   const room = Math.max(1, Math.ceil(34 / step))
   const longest = Math.max(3, Math.floor(step * room / 4.4))

@@ -18,7 +18,7 @@ export function isInline (node: CheckedNode): boolean {
   return isText(node) || INLINE.has(node.name)
 }
 
-/** A paragraph, with whitespace collapsed as in HTML or lines kept. Null without text. */
+/** A paragraph with whitespace collapsed as in HTML, or with its lines kept. Null without text. */
 export function paragraph (
   nodes: CheckedNode[],
   style: Style,
@@ -31,7 +31,7 @@ export function paragraph (
   return createElement(Text, { style, hyphenationCallback: build.breakWord }, ...content)
 }
 
-/** A plain text element, fitted to the document's fonts. */
+/** A plain text element with the document's fonts. */
 export function words (text: string, style: Style, build: Build): ReactNode {
   return createElement(Text, { style, hyphenationCallback: build.breakWord }, ...drawn(fitted(text, build)))
 }
@@ -40,7 +40,7 @@ export function words (text: string, style: Style, build: Build): ReactNode {
 export function fitted (text: string, build: Build, place?: CheckedNode['place']): string {
   if (PLAIN.test(text)) return text
   for (const word of text.split(/[\s\u00AD]/)) checkLimit('word', word.length, place)
-  // A character dropped by `fit` may leave two soft hyphens side by side.
+  // If `fit` removes a character, two soft hyphens may follow each other.
   return withoutIdleHyphens(build.fonts.fit(cleanText(text)))
 }
 
@@ -53,9 +53,9 @@ function drawn (text: string): ReactNode[] {
 interface Flow {
   build: Build
   lines: 'join' | 'keep'
-  /** The text so far ends in a line start or whitespace, so further whitespace collapses. */
+  /** Whether the text so far ends in whitespace or a line start, so that further whitespace is dropped. */
   afterBlank: boolean
-  /** No visible text so far. */
+  /** Whether the text so far is invisible. */
   isEmpty: boolean
 }
 
@@ -75,7 +75,7 @@ function inline (node: CheckedNode, flow: Flow, key: number): ReactNode {
 function flowing (text: string, flow: Flow): string {
   const kept = flow.lines === 'keep'
   const joined = kept ? text.replace(/\r\n?/g, '\n').replace(/\t/g, ' ') : text.replace(/[ \t\r\n]+/g, ' ')
-  // Whitespace before the first word is template indentation.
+  // Drop whitespace before the first word, which is indentation of the template.
   const shown = kept ? (flow.isEmpty ? joined.trimStart() : joined) : flow.afterBlank ? joined.replace(/^ /, '') : joined
   if (shown.trim() !== '') flow.isEmpty = false
   if (shown !== '') flow.afterBlank = /[ \n]$/.test(shown)

@@ -68,7 +68,7 @@ function canvasesOf (part: ShortenedTable, { width, height, taken }: LongRoom, b
   })
 }
 
-/** Shortens texts to their column, and counts the shortened ones. */
+/** Cuts texts to the width of their column, and counts the cut ones. */
 function shortenedTo (width: number, { columns, rows, totals, fontSize }: PreparedTable) {
   let shortened = 0
   const fit = (weight: 400 | 700) => (text: string, at: number) => {
@@ -100,13 +100,13 @@ function rowPainter (
       let x = lefts[at]! + PADDING + (align === 'right' ? slack : align === 'center' ? slack / 2 : 0)
       const runs = runsOf(text, weight)
       for (const run of runs) {
-        // Use the name under which the renderer embedded the font. Otherwise it reads the file again at each call.
+        // Use the name with which the renderer has embedded the font. Otherwise it reads the file again at each call.
         if (run.font !== current) painter.font(run.font as never, run.font.postscriptName)
         current = run.font
         painter.text(run.text, x, baseline, {
           lineBreak: false,
           baseline: 'alphabetic',
-          // With `features` set, the run is laid out as a whole. Otherwise right-to-left words keep logical order.
+          // With `features` the font lays out the whole run. Without them right-to-left words would not be reordered.
           ...(run.rightToLeft ? { features: ['kern'] } : {})
         })
         if (runs.length > 1) x += widthOf(run.text, weight, fontSize)

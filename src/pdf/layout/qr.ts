@@ -8,8 +8,8 @@ import type { Values } from '../markup/elements.ts'
 import type { Build } from './build.ts'
 
 /**
- * The text of a Wi-Fi QR code. Special characters are escaped: a semicolon in the password would end it, and the rest
- * would be read as further settings.
+ * The text of a Wi-Fi QR code. Special characters are escaped. Otherwise a semicolon in the password would end the
+ * password, and a phone would read the rest as further settings.
  */
 export function wifiText (
   { name, password, security }: { name: string, password: string, security: 'WPA' | 'WEP' | 'nopass' }
@@ -51,7 +51,7 @@ function textOf (values: Values<'qr'>): string | undefined {
   return wifiText({ name, password: values['wifi-password'] ?? '', security: values['wifi-security'] ?? 'WPA' })
 }
 
-/** One rectangle for each run of dark modules in a row. */
+/** One rectangle for each series of dark modules in a row. */
 function outline (modules: BitMatrix): string {
   const { size } = modules
   let path = ''

@@ -7,7 +7,7 @@ const MARGIN = 48
 const HEADER = 36
 const FOOTER = 28
 
-/** The paper of a page, and the area left for its content. */
+/** The paper of a page, and the area for its content. */
 export interface Sheet {
   size: [width: number, height: number]
   margin: number
@@ -23,7 +23,7 @@ export function sheetOf (page: Checked<'page'>, document: SheetValues): Sheet {
   const { size: name = 'A4', orientation = 'portrait', margin: wanted = MARGIN } = { ...document, ...page.values }
   const [short, long] = SIZES[name]
   const [width, height] = orientation === 'portrait' ? [short, long] : [long, short]
-  // Left and right margin leave at least a third of the width.
+  // Left and right margin leave at least a third of the width for the content.
   const margin = Math.min(wanted, width / 3)
   const headerHeight = stripHeight(page, 'header', HEADER, height)
   const footerHeight = stripHeight(page, 'footer', FOOTER, height)
@@ -36,7 +36,7 @@ export function sheetOf (page: Checked<'page'>, document: SheetValues): Sheet {
   }
 }
 
-/** The height of a header or footer, zero when the page has none. */
+/** The height of a header or footer. Zero when the page has none. */
 function stripHeight (page: Checked<'page'>, name: 'header' | 'footer', usual: number, paper: number): number {
   const strip = page.children.find((child) => child.name === name) as Checked<typeof name> | undefined
   return strip === undefined ? 0 : Math.min(strip.values.height ?? usual, paper / 6)

@@ -13,7 +13,7 @@ const FONT_SIZE = 10.5
 export const LINE_HEIGHT = 1.4
 /** Default accent colour, a dark green. */
 const ACCENT = '#1f4e46'
-/** Font size relative to the document, and line height, of headings. */
+/** Font size of headings relative to the document's, and their line height. */
 const HEADINGS: Record<string, { scale: number, lineHeight: number }> = {
   h1: { scale: 2, lineHeight: 1.2 },
   h2: { scale: 1.4, lineHeight: 1.25 },
@@ -35,7 +35,7 @@ export type CheckedNode = Checked | TextNode
 interface Surroundings { accent: string, documentSize: number, fontSize: number, lineHeight: number }
 
 /**
- * Validates a tree against the table of elements.
+ * Validates a tree with the table of elements.
  * @throws TemplateError for the first violation
  */
 export function checkMarkup (root: ElementNode): { document: Checked<'document'>, accent: string, fontSize: number } {
@@ -68,7 +68,7 @@ function checkElement (node: ElementNode, around: Surroundings): Checked {
 
 /**
  * Sets font size and line height together. The renderer computes the line height in points from the font size of the
- * same style, and children inherit the points.
+ * same style, and children inherit that number of points.
  */
 function lettering (name: string, given: Style, around: Surroundings): Surroundings & { style: Style } {
   const heading = HEADINGS[name]
@@ -81,7 +81,7 @@ function lettering (name: string, given: Style, around: Surroundings): Surroundi
   return { ...around, fontSize, lineHeight, style: isNew ? { ...given, fontSize, lineHeight } : given }
 }
 
-/** Checks that a child is allowed. Whitespace is dropped where text is not allowed. */
+/** Checks that a child is allowed at its position. Drops whitespace where text is not allowed. */
 function standsRightly (parent: ElementNode, rule: Rule, child: MarkupNode): boolean {
   if (isText(child)) {
     if (rule.text) return true

@@ -7,9 +7,9 @@ type Readers = Record<string, Reader<unknown>>
 export interface Rule<A extends Readers = Readers> {
   attributes: A
   required?: readonly string[]
-  /** Allowed child elements. */
+  /** The allowed child elements. */
   holds: readonly string[]
-  /** Text is allowed as a child. */
+  /** Whether text is allowed as a child. */
   text?: true
   styled?: true
 }
@@ -61,7 +61,7 @@ export const ELEMENTS = {
     holds: ['page']
   }),
   page: rule({ attributes: SHEET, holds: ['header', 'footer', ...BLOCKS, ...INLINE], text: true, styled: true }),
-  /** Repeated in the margin of every page, in a strip of this height. */
+  /** The content is repeated in the margin of every page, in a strip of this height. */
   header: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
   footer: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
   h1: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
@@ -84,7 +84,7 @@ export const ELEMENTS = {
     holds: [],
     styled: true
   }),
-  /** Encodes a text, or a Wi-Fi network for phones to join. */
+  /** Encodes a text, or the settings of a Wi-Fi network. */
   qr: rule({
     attributes: {
       value: text,
@@ -125,7 +125,7 @@ export const ELEMENTS = {
   }),
   'bar-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
   'line-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
-  /** In `format`, `{n}` is the page and `{t}` the number of pages. */
+  /** In `format`, `{n}` is the page number, and `{t}` the number of pages. */
   'page-number': rule({ attributes: { format: text }, holds: [], styled: true })
 } satisfies Record<string, Rule>
 

@@ -68,7 +68,7 @@ export function parseMarkup (text: string, placeOf: (offset: number) => Place): 
   return root!
 }
 
-/** The parser's messages with Italian texts. Its position is dropped: it refers to the expanded text. */
+/** Italian texts for the parser's messages. The parser's position is dropped: it refers to the expanded text. */
 const MESSAGES: [pattern: RegExp, text: string][] = [
   [/unexpected close tag|unmatched closing tag/, 'chiusura senza apertura'],
   [/unclosed tag: (\S+)/, 'l’elemento <$1> non è chiuso'],

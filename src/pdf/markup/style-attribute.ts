@@ -24,7 +24,7 @@ const sides = (name: 'margin' | 'padding'): Property => (value) => {
   return Object.fromEntries(SIDES.map((side, at) => [`${name}${side}`, [top, right, bottom, left][at]])) as Style
 }
 
-/** `1pt solid #ccc`, for all sides or one. */
+/** `1pt solid #ccc`, for all sides or for one side. */
 const border = (on: readonly string[]): Property => (value) => {
   const words = value.split(/\s+/)
   const [width, style, hue] = [length(words[0] ?? ''), oneOf(BORDER_STYLES)(words[1] ?? ''), color(words[2] ?? '')]
@@ -33,7 +33,7 @@ const border = (on: readonly string[]): Property => (value) => {
     [[`border${side}Width`, width], [`border${side}Style`, style], [`border${side}Color`, hue]])) as Style
 }
 
-/** An alignment: `start`, `end`, or one of the words. */
+/** An alignment: `start`, `end`, or one of the given words. */
 const place = <const W extends string>(words: readonly W[]): Reader<W | 'flex-start' | 'flex-end'> => (value) =>
   value === 'start' ? 'flex-start' : value === 'end' ? 'flex-end' : oneOf(words)(value)
 
@@ -47,8 +47,8 @@ const ignored: Property = () => ({})
 const align = oneOf(['left', 'right', 'center', 'justify'])
 
 /**
- * The allowed properties and their React-PDF values. There is no `position`, so elements cannot overlap, and there are
- * no URLs. `height` is a minimum height: the renderer would drop text that does not fit.
+ * The allowed properties and their React-PDF values. `position` is missing, so that elements cannot overlap. URLs are
+ * not possible. `height` means a minimum height, because otherwise the renderer would drop text that does not fit.
  */
 const PROPERTIES: Record<string, Property> = {
   color: property('color', color),

@@ -32,7 +32,7 @@ const COLORS = {
   transparent: 'transparent'
 }
 
-/** A length, returned in points. A bare number is in points. */
+/** A length, converted to points. A number without unit is in points. */
 export const length: Reader<number> = (text) => {
   const match = LENGTH.exec(text)
   if (!match) return undefined

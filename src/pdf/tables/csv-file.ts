@@ -9,7 +9,7 @@ export interface CsvTable { rows: Record<string, Value>[], lines: number[] }
 
 const DELIMITERS = [',', ';', '\t', '|']
 const NAME_LENGTH = 100
-/** Maximum bytes of a record, more than any real row. */
+/** Maximum bytes of a record, more than any real row has. */
 const RECORD_MAX = 100_000
 /** Excel's optional first line, which names the delimiter. */
 const SEPARATOR_LINE = /^\uFEFF?sep=([,;\t|])(?=\r?\n)/i
@@ -59,7 +59,7 @@ function parseRecords (text: string): Read[] {
   const said = SEPARATOR_LINE.exec(text)
   const delimiter = said?.[1] ?? delimiterOf(text)
   try {
-    // Keep the line end of Excel's line, so that line numbers stay correct.
+    // Keep the line end of the `sep=` line, so that line numbers stay correct.
     return parse(said ? text.slice(said[0].length) : text, {
       delimiter,
       info: true,
@@ -75,7 +75,7 @@ function parseRecords (text: string): Read[] {
   }
 }
 
-/** The most frequent delimiter in the header, ignoring quoted text. */
+/** The most frequent delimiter in the header. Quoted text does not count. */
 function delimiterOf (text: string): string {
   const first = /^(?:"(?:[^"]|"")*"|[^"\r\n])*/.exec(text.slice(0, RECORD_MAX))![0]
   const bare = first.replace(/"(?:[^"]|"")*"/g, '')

@@ -1,13 +1,13 @@
 import type { Format } from '../language/formats.ts'
 
-/** A column as described by a template or the data. */
+/** A column, as a template or the data describe it. */
 export interface ColumnDescription {
   field: string
   title: string
   format: Format
   currency: string
   align: 'left' | 'center' | 'right'
-  /** A percentage of the table's width; 0 sizes the column by its texts. */
+  /** A percentage of the table's width. With 0 the texts determine the width. */
   width: number
   total?: 'sum' | 'count' | undefined
 }

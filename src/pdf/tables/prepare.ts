@@ -12,11 +12,11 @@ import { groupBy, type Group } from './row-groups.ts'
 import { arrange, needsOf, sharesOf } from './widths.ts'
 
 export interface Column extends ColumnDescription {
-  /** Fraction of the table's width; all columns together are 1. */
+  /** Fraction of the table's width. The fractions of all columns add up to 1. */
   share: number
 }
 
-/** A line of a table: a row, or the subtotal of the group above it. */
+/** A line of a table: a row, or the subtotal of the group before it. */
 interface TableLine { cells: string[], isTotal: boolean }
 
 /** A line of totals, without its name. `own` is the column for the name of its group. */

@@ -6,7 +6,7 @@ const GROUP_FIELDS = [
   'annuncio', 'unterkunft', 'anúncio', 'apartment', 'unit type'
 ]
 
-/** Rows with the same group name, in their order. */
+/** Rows with the same group name, in their original order. */
 export interface Group { name: string, rows: Value[] }
 
 /** The first candidate field that every row has. */
@@ -17,12 +17,12 @@ export function groupFieldOf (rows: readonly Value[]): string | undefined {
     .find((field) => field !== undefined && rows.every((row) => groupName(row, field) !== ''))
 }
 
-/** Groups rows, in order of first appearance. */
+/** Groups rows. Groups are in the order in which they first occur. */
 export function groupBy (rows: readonly Value[], field: string): Group[] {
   return [...Map.groupBy(rows, (row) => groupName(row, field))].map(([name, rows]) => ({ name, rows }))
 }
 
-/** The group name of a row, '' when it has none. */
+/** The group name of a row. `''` when the row has none. */
 function groupName (row: Value, field: string): string {
   const value = isRow(row) ? valueAt(row, field) : undefined
   return typeof value === 'string' || typeof value === 'number' ? String(value).trim() : ''

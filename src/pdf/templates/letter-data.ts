@@ -14,7 +14,7 @@ type Establishment = Optional<Record<keyof typeof establishmentFields, string | 
 
 export interface LetterRequest {
   nome_ospite: string
-  /** A two-letter code. Texts are English when the language is none of the four. */
+  /** A two-letter code. If the language is none of the four, texts are English. */
   lingua: string
   struttura: Establishment
   data: Day
@@ -33,7 +33,7 @@ export interface LetterRequest {
  */
 const LETTER_TEXTS: Record<Language, typeof texts.en & { uno?: Partial<typeof texts.en> }> = texts
 
-/** Maximum lines of house rules that are kept on one page. Longer rules may break. */
+/** Maximum lines of house rules that stay together on one page. Longer rules may be split. */
 const LINES_TOGETHER = 20
 
 /** Builds the data of the welcome letter's template, and its language. Blank texts count as missing. */
@@ -78,7 +78,7 @@ const ESTABLISHMENT_FIELDS = [
   'nome', 'motto', 'luogo', 'telefono', 'cin', 'firma', 'colore', 'colazione', 'regole'
 ] as const
 const FOOTER_FIELDS = ['nome', 'indirizzo', 'telefono', 'email'] as const
-/** Ends in a left-to-right mark. After an Arabic name, digit groups would be reordered (UAX #9). */
+/** A separator with a left-to-right mark. After an Arabic name, digit groups would be reordered (UAX #9). */
 const BETWEEN = ' · \u200E'
 
 /** The readable text colour on `#rrggbb`, by perceived brightness (ITU-R BT.601). */

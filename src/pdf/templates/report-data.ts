@@ -15,7 +15,7 @@ export interface ReportRequest extends ReadOptions {
   data: string
 }
 
-/** Maximum columns in portrait; more switch to landscape. */
+/** Maximum columns in portrait format. With more columns the page is in landscape format. */
 const UPRIGHT_COLUMNS = 7
 /** Maximum letters of a portrait line: the longest words of all columns. A longer word counts as one that breaks. */
 const UPRIGHT_LETTERS = 100
@@ -150,7 +150,7 @@ function summaryColumns (kinds: readonly Kind[]): Record<string, Value>[] {
   ]
 }
 
-/** The first measure by listing, largest first. Listings beyond the limit are one bar. */
+/** The first measure of each listing, largest first. Listings beyond the limit share one bar. */
 function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<string, Value>[] {
   if (kind === undefined || groups.length < 2) return []
   const bars = groups.map(({ name, rows }) => ({ etichetta: name, valore: sumOf(rows, kind) }))

@@ -10,7 +10,7 @@ export interface Family { name: string, script?: RegExp, files: FontFile[] }
 
 type Kinds = 'all' | 'upright' | 'one'
 
-/** Upright and italic, three weights each. Missing files are repeated: unknown combinations throw. */
+/** Upright and italic, three weights each. Missing files are repeated, because the renderer throws without them. */
 function family (name: string, folder: string, stem: string, kinds: Kinds, script?: RegExp): Family {
   const styles = { 400: '400Regular', 600: kinds === 'all' ? '600SemiBold' : '700Bold', 700: '700Bold' }
   const files = ([400, 600, 700] as const).flatMap((weight) => [false, true].map((italic): FontFile => {
@@ -21,17 +21,17 @@ function family (name: string, folder: string, stem: string, kinds: Kinds, scrip
   return { name, files, ...(script ? { script } : {}) }
 }
 
-/** Covers Latin with Vietnamese, Greek, Cyrillic, Devanagari. */
+/** Contains Latin with Vietnamese, Greek, Cyrillic and Devanagari. */
 export const SANS = family('Noto Sans', 'noto-sans', 'NotoSans', 'all')
-/** For letters: covers Latin with Vietnamese, and Cyrillic. `SANS` supplies the rest. */
+/** The font of letters. Contains Latin with Vietnamese, and Cyrillic. `SANS` provides other scripts. */
 export const SERIF = family('Lora', 'lora', 'Lora', 'all')
 
 /** Has a glyph of its own for each sequence of emoji. */
 export const EMOJI = family('Noto Emoji', 'noto-emoji', 'NotoEmoji', 'one', /[\p{Extended_Pictographic}\p{RI}]/u)
 
 /**
- * Opened only when a text has their script. Arabic is IBM's, because the renderer misplaces the dots of Noto's letters.
- * Chinese and Japanese share one file with all 20,992 unified ideographs, an eighth of Noto's size.
+ * Each is opened only for a text in its script. Arabic is IBM's, because the renderer misplaces the dots of Noto's
+ * letters. Chinese and Japanese share one file with all 20,992 unified ideographs, an eighth of Noto's size.
  */
 export const FALLBACKS: readonly Family[] = [
   family('IBM Plex Sans Arabic', 'ibm-plex-sans-arabic', 'IBMPlexSansArabic', 'upright', /\p{scx=Arabic}/u),

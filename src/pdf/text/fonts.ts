@@ -5,9 +5,9 @@ import { EMOJI, FALLBACKS, type Family, SANS, SERIF, type Weight } from './famil
 import { checkLimit } from '../pdf-limits.ts'
 import { settleGlyphs } from './glyph-characters.ts'
 
-/* Transliteration for scripts without a font: a name in Latin letters is better than a row of boxes. */
+/* Transliteration for scripts without a font, because a name in Latin letters is better than a row of boxes. */
 
-/** Georgian by the national system of 2002, Armenian as in passports: each letter with its Latin letters. */
+/** Georgian by the national system of 2002, and Armenian as in passports: each letter with its Latin letters. */
 const LATIN = new Map(Array.from((
   'ა a ბ b გ g დ d ე e ვ v ზ z თ t ი i კ k’ ლ l მ m ნ n ო o პ p’ ჟ zh რ r ს s ტ t’ უ u ფ p ქ k ღ gh ყ q’ შ sh ჩ ch ' +
   'ც ts ძ dz წ ts’ ჭ ch’ ხ kh ჯ j ჰ h ' +
@@ -35,7 +35,7 @@ function simplify (character: string): string | undefined {
 /** The preferred family of a text. */
 export type Face = 'sans' | 'serif'
 
-/** The last resort for a character without a font and without a simpler form. */
+/** Replaces a character that has neither a font nor a simpler form. */
 const BOX = '□'
 
 for (const { name, files } of [SANS, SERIF, ...FALLBACKS]) {
@@ -63,7 +63,7 @@ export function openFont (path: string): FontData {
   return font
 }
 
-// Patches fontkit's prototype before the first document: the renderer opens its own fonts of the same class.
+// Patches fontkit's prototype before the first document, because the renderer opens its own fonts with the same class.
 openFont(fontPath(SANS, 400))
 
 /** The upright font file of a family in one weight. */
@@ -71,7 +71,7 @@ export function fontPath ({ files }: Family, weight: Weight): string {
   return files.find((each) => each.weight === weight && !each.italic)!.path
 }
 
-/** The source of a character: a font family, or replacement characters. */
+/** A character's font family, or the characters that replace it. */
 type Source = Family | string
 
 const sources = new Map<string, Source>()
@@ -140,7 +140,7 @@ function sourceOf (character: string): Source {
 
 function findSource (character: string): Source {
   const code = character.codePointAt(0)!
-  // Line ends and soft hyphens need no glyph.
+  // Line ends and soft hyphens need no font.
   if (character === '\n' || character === '\u00AD' || has(SANS, code)) return SANS
   const fallback = FALLBACKS.find((family) => family.script!.test(character) && has(family, code))
   if (fallback) return fallback

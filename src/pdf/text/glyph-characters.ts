@@ -8,17 +8,16 @@ type Layout = (this: Font, text: string, features?: object | null, ...rest: unkn
 const LATIN = /^[[\p{Script=Latin}\p{Script=Common}]--[\p{RI}\p{EMod}]]*$/v
 
 const patched = new WeakSet<object>()
-/** Cache: variants of a glyph with other code points. */
+/** Cache of glyph variants with other code points. */
 const variants = new WeakMap<Glyph, Map<string, Glyph>>()
-/** Cache: for each font, glyphs with their own code points. */
+/** Cache of each font's glyphs with their own code points. */
 const owns = new WeakMap<Font, Map<number, Glyph | undefined>>()
 
 /**
- * Patches fontkit so that glyphs always have the right code points.
- * fontkit caches a glyph with the code points of its first use, or with none when it was a component of another glyph.
- * After `Á`, every `A` in this thread would be lost to search and copy, and output would depend on earlier documents.
- * The number of code points never changes, because the layout counts them. Latin letters are not decomposed: readers
- * cannot find the dot of `ị` drawn in two parts.
+ * Patches fontkit so that glyphs always have the right code points. fontkit caches a glyph with the code points of its
+ * first use, or without any when it was a component of another glyph. After `Á`, users could not search or copy any
+ * `A`, and the output would depend on earlier documents. The number of code points never changes, because the layout
+ * counts them. Latin letters are not decomposed, because a search would not find `ị` in two parts.
  */
 export function settleGlyphs (font: Font): void {
   const prototype = Object.getPrototypeOf(font) as { getGlyph: GetGlyph, layout: Layout }
@@ -61,7 +60,7 @@ function variantOf (glyph: Glyph, codePoints: number[]): Glyph {
   return variant
 }
 
-/** The font's own code points for a glyph; undefined for a mere form of another one, as in Arabic. */
+/** The font's own code points for a glyph. Undefined for a glyph that is only a form of another one, as in Arabic. */
 function ownCharacters (font: Font, id: number): number[] | undefined {
   const own = font.stringsForGlyph(id).find((text) => text.normalize('NFKC') === text)
   return own === undefined ? undefined : Array.from(own, (character) => character.codePointAt(0)!)

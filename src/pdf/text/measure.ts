@@ -22,7 +22,7 @@ export function widthOf (text: string, weight: Weight, fontSize: number): number
   return width * fontSize
 }
 
-/** The text, or its beginning that fits with an ellipsis. */
+/** The text, or as much of its beginning as fits with an ellipsis. */
 export function shorten (text: string, weight: Weight, fontSize: number, room: number): string {
   if (widthOf(text, weight, fontSize) <= room) return text
   let width = advanceOf(ELLIPSIS, weight) * fontSize
@@ -36,8 +36,8 @@ export function shorten (text: string, weight: Weight, fontSize: number, room: n
 }
 
 /**
- * Splits a text into runs of one font, left to right. Right-to-left words stay together with the blanks between them,
- * and the font layout reorders them.
+ * Splits a text into runs of one font, left to right. Right-to-left words and the blanks between them are one run,
+ * which the font layout reorders.
  */
 export function runsOf (text: string, weight: Weight): Run[] {
   if (PLAIN.test(text)) return [{ text, font: openFont(fontPath(SANS, weight)), rightToLeft: false }]

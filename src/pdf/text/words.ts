@@ -13,7 +13,7 @@ const SYLLABLES: Record<Language, (word: string) => string[]> = {
 const HYPHENATED = /^\P{L}*\p{Script=Latin}{7,}\P{L}*$/u
 /** Scripts without spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
-/** Longer words that cannot be hyphenated, such as URLs, break anywhere. Otherwise they would overflow their box. */
+/** Longer words that cannot be hyphenated, such as URLs, may break anywhere, so that they fit into their box. */
 const LONG = 24
 const PIECE = 8
 
@@ -21,14 +21,14 @@ const SOFT_HYPHEN = '\u00AD'
 /** Soft hyphens at the ends of a word or next to another one. */
 const IDLE_HYPHENS = /(?<![^\s\u00AD])\u00AD+|\u00AD+(?![^\s\u00AD])|(?<=\u00AD)\u00AD+/g
 
-/** Removes useless soft hyphens: the renderer fails on a word with an empty piece. */
+/** Removes useless soft hyphens, because the renderer fails on a word with an empty piece. */
 export function withoutIdleHyphens (text: string): string {
   return text.replace(IDLE_HYPHENS, '')
 }
 
 const segmenter = new Intl.Segmenter(undefined, { granularity: 'word' })
 
-/** Splits a word of the language where a line may break. An empty piece marks a break without a hyphen. */
+/** Returns a function that splits a word where a line may break. An empty piece marks a break without a hyphen. */
 export function wordBreaker (language: Language): (word: string) => string[] {
   const syllables = SYLLABLES[language]
   return (word) => {

@@ -5,13 +5,13 @@ import { builtInTemplates, type BuiltIn } from '#src/pdf/index.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { ModelloCambiato, ModelloNonTrovato, ModelloPredefinito, VersioneNonTrovata } from '../errors.ts'
 
-/** A template, saved or of the product. */
+/** A template, either saved or built in. */
 export interface StoredTemplate {
   id: string
   nome: string
   template: string
   esempio: Record<string, unknown> | null
-  /** The variables that it uses. Null when not yet determined, for a template of the product. */
+  /** The variables that the template uses. Null for a built-in template before they are determined. */
   variabili: string[] | null
   predefinito: boolean
   versione: number
@@ -21,12 +21,12 @@ export interface StoredTemplate {
 /** The fields of a template in a list. */
 type ListedTemplate = Pick<StoredTemplate, 'id' | 'nome' | 'predefinito' | 'versione' | 'updated_at'>
 
-/** Versions of a template that are kept, including the current one. */
+/** Maximum versions of a template, including the current one. Older versions are deleted. */
 const VERSIONS_KEPT = 50
 
-/** The versions that a change expects. A missing template has none. */
+/** The versions that a change expects. A missing template has no version. */
 interface Expected {
-  /** Versions that may be changed; undefined: any, or none. */
+  /** Versions that may be changed. Undefined: any version, or a missing template. */
   versions?: ReadonlySet<number> | undefined
   /** The template must not exist. */
   isNew?: boolean
@@ -34,7 +34,7 @@ interface Expected {
 
 const { id, nome, versione, updated_at } = getTableColumns(templates)
 
-/** All templates: those of the product, then the saved ones by name. */
+/** All templates: first the built-in ones, then the saved ones by name. */
 export async function listTemplates (db: Executor): Promise<ListedTemplate[]> {
   const saved = await db.select({ id, nome, versione, updated_at }).from(templates)
     .where(isNull(templates.deleted_at)).orderBy(asc(templates.nome), asc(templates.id))
@@ -56,7 +56,7 @@ export async function checkChangeable (id: string): Promise<void> {
 }
 
 /**
- * Saves a template under its id, new or replacing the current one, and keeps the version.
+ * Saves a template under its id, and keeps the version that it replaces.
  * @throws ModelloCambiato (412) when the version is not the expected one
  */
 export async function saveTemplate (
@@ -65,7 +65,7 @@ export async function saveTemplate (
   { nome, template, esempio, variabili }: TemplateSaving & { variabili: string[] },
   expected: Expected
 ): Promise<StoredTemplate & { isNew: boolean }> {
-  // Serializes changes of one template, including concurrent creations.
+  // The row lock lets changes of one template, including concurrent creations, run one after the other.
   await tx.insert(templates).values({ id, nome, template, variabili, versione: 0, deleted_at: sql`now()` })
     .onConflictDoNothing()
   const before = await lock(tx, id)
@@ -97,7 +97,7 @@ export async function removeTemplate (tx: Transaction, id: string, expected: Exp
 type ListedVersion = Pick<typeof versions.$inferSelect, 'versione' | 'nome' | 'updated_at'>
 
 /**
- * The stored versions of a template, newest first. A template of the product has none.
+ * The stored versions of a template, newest first. A built-in template has none.
  * @throws ModelloNonTrovato
  */
 export async function listVersions (db: Executor, id: string): Promise<ListedVersion[]> {
@@ -119,7 +119,7 @@ function present (id: string) {
   return and(eq(templates.id, id), isNull(templates.deleted_at))
 }
 
-/** The current version, locked. Undefined when the template does not exist. */
+/** Locks the template and returns its current version. Undefined when the template does not exist. */
 async function lock (tx: Transaction, id: string): Promise<number | undefined> {
   const [row] = await tx.select({ versione, deleted_at: templates.deleted_at }).from(templates)
     .where(eq(templates.id, id)).for('update')

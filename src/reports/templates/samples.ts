@@ -4,7 +4,7 @@ import type { StoredTemplate } from './repository.ts'
 
 const LISTINGS = ['Bilocale in centro', 'Trilocale al lago', 'Monolocale alla stazione']
 
-/** Invented sample data for the templates of the product. */
+/** Invented sample data for the built-in templates. */
 const ROWS = Array.from({ length: 12 }, (_, at) => ({
   listingId: `L${at % 3 + 1}`,
   listingTitle: LISTINGS[at % 3]!,

@@ -23,7 +23,7 @@ export async function requireSound (app: App, reply: FastifyReply, checked: Chec
   return variables
 }
 
-/** The variables of a stored template. For those of the product they are determined once. */
+/** The variables of a stored template. Those of a built-in template are determined once and cached. */
 export function variables (app: App) {
   const known = new Map<string, string[]>()
   return async (reply: FastifyReply, { id, template, variabili }: StoredTemplate): Promise<string[]> => {

@@ -5,14 +5,14 @@ import type { DocumentKind } from './document-kind.ts'
 /** A place of birth as police codes; `label` is its readable name. Abroad, `comune` and `provincia` are empty. */
 export interface BirthPlace { stato: string, comune: string, provincia: string, label: string }
 
-/** Looks up police codes in the current tables. Undefined when the tables have no such entry. */
+/** Looks up police codes in the current tables. Each function returns undefined without a match. */
 export interface GuestCodes {
   /** The citizenship code of an ISO alpha-3 code. */
   citizenship (alpha3: string): string | undefined
-  /** The place-of-issue code of an issuer; undefined for Italy, where it is a comune. */
+  /** The place-of-issue code of an issuer. Undefined for Italy, where the place is a comune. */
   placeOfIssue (alpha3: string): string | undefined
   documentType (kind: DocumentKind): string | undefined
-  /** The only comune with exactly this name in a province on the day of birth. */
+  /** The only comune with exactly this name that was in a province on the day of birth. */
   birthPlace (name: string, province: string, born: Day): BirthPlace | undefined
   /** The only state abroad with this name or ISO code, as a place of birth. */
   birthState (name: string): BirthPlace | undefined
@@ -24,9 +24,9 @@ type Source = () => Promise<GuestCodes>
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Registers the source of codes: scanning cannot import the area that has them. */
+    /** Registers the source of codes, because scanning cannot import the area that has the tables. */
     provideGuestCodes (source: Source): void
-    /** The current codes, none without a source. Only scanning uses it. */
+    /** Looks up the current codes. Without a source it finds none. Only scanning uses it. */
     guestCodes: Source
   }
 }

@@ -4,8 +4,9 @@ export type DocumentKind =
   | 'driving-licence' | 'visa' | 'residence-permit' | 'other'
 
 /**
- * The first match wins: ICAO Doc 9303 parts 4, 5 and 7. The second letter of a passport is standardized only since the
- * eighth edition: PD diplomatic, PO official, PR refugees, PL laissez-passer, PS and PT stateless people and aliens.
+ * The first match gives the kind: ICAO Doc 9303 parts 4, 5, 7. The second letter of a passport is standardized only
+ * since the eighth edition: PD diplomatic, PO official, PR refugees, PL laissez-passer, PS and PT stateless people and
+ * aliens.
  */
 const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^V/, 'visa'],
@@ -19,7 +20,7 @@ const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^[AIC]/, 'card']
 ]
 
-/** All Italian cards with a zone are electronic. For other states the zone does not say. */
+/** The kind of a document. All Italian cards with a zone are electronic. For other states the zone does not show it. */
 export function documentKind (code: string, issuer: string): DocumentKind {
   // The United States print C1 or C2 on cards of permanent residents.
   if (issuer === 'USA' && /^C[12]$/.test(code)) return 'residence-permit'

@@ -6,7 +6,7 @@ import type { BirthPlace, GuestCodes } from './codes-in-force.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
 import { writeFirst } from './holder-notices.ts'
 
-/** Explains why the document fields stay empty. */
+/** The reason why the fields of the document stay empty, by kind of document. */
 const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
   visa: 'È un visto: tipo, numero e luogo di rilascio si prendono dal passaporto',
   'residence-permit': 'È un permesso di soggiorno, che non è tra i documenti della Polizia: prendere tipo, numero e ' +
@@ -14,10 +14,10 @@ const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
   other: 'Il tipo di documento non si ricava dalla zona: sceglierlo da tipi_documento di GET /api/alloggiati/codici'
 }
 
-/** Kinds derived from a second letter that every state could choose freely until 2021. */
+/** Kinds that are uncertain, because every state could choose the second letter freely until 2021. */
 const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
 
-/** The parsed fields that make a guest. `X` as gender and 00 in the birth date mean that the document does not say. */
+/** The parsed fields of a guest. `X` as sex and 00 in the birth date mean that the document does not contain it. */
 interface GuestDocument extends Pick<
   ParsedMrz, 'name' | 'surname' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
 > { gender: ParsedMrz['gender'] | 'X' }
@@ -60,7 +60,7 @@ export function guestOf (
 
 function personOf ({ name, surname, gender, birthDate }: GuestDocument) {
   return {
-    // A single name belongs to the surname (ICAO Doc 9303 part 3, 4.6), wherever the document prints it.
+    // The surname gets a single name (ICAO Doc 9303 part 3, 4.6), even if the document prints it as given name.
     nome: surname === '' ? '' : name,
     cognome: surname || name,
     sesso: gender === 'X' ? '' as const : gender,
@@ -68,7 +68,7 @@ function personOf ({ name, surname, gender, birthDate }: GuestDocument) {
   }
 }
 
-/** Advises on fields that a document can lack. The notices of a zone cover its birth date. */
+/** Gives advice on fields that a document may lack. Notices about the zone concern its birth date. */
 function lackNotices (
   { birthDate }: GuestDocument, { nome, cognome, sesso }: Pick<ScannedGuest, 'nome' | 'cognome' | 'sesso'>
 ): Avviso[] {
@@ -117,7 +117,7 @@ const ISSUED: Avviso = {
   campo: 'luogo_rilascio', messaggio: 'Il comune di rilascio è proposto dal testo del documento: controllarlo'
 }
 
-/** Fillers inside a number replace blanks and signs that a zone cannot print. */
+/** Fillers inside a number stand for blanks and signs that a zone cannot print. */
 const HIDDEN_SIGN: Avviso = {
   campo: 'numero_documento',
   messaggio: 'Il numero ha segni che la zona non riporta: confrontarlo con il documento'

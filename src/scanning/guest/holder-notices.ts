@@ -10,7 +10,7 @@ export function minor (born: Day, today: Day): Avviso[] {
   return age < ADULT ? [{ campo: 'birthDate', messaggio: `L’ospite è minorenne (anni compiuti: ${age})` }] : []
 }
 
-/** Advises what to enter for a birth date without day or month. */
+/** Advises which birth date to enter when day or month are unknown. */
 export function writeFirst (first: Day): string {
   return `se nessun documento indica il giorno e il mese, di norma si scrive ${italianDay(first)}`
 }

@@ -1,16 +1,16 @@
 import { firstDayOf, isDay, type Day } from '#src/lib/time.ts'
 
-/** The reason why a date of a zone is invalid: it has fillers, has letters, or is not in the calendar. */
+/** The reason why a date of a zone is invalid: it contains fillers or letters, or does not exist in the calendar. */
 export type DateFault = 'incomplete' | 'unreadable' | 'impossible'
 
 /**
- * A zone date: a valid day, or the six characters and why they are invalid. `first` is the first day that an incomplete
- * birth date allows.
+ * A date of a zone: a valid day, or the six characters and the reason why they are invalid. `first` is the first
+ * possible day of an incomplete birth date.
  */
 export type ZoneDate =
   { day: Day, fault?: undefined } | { day?: undefined, fault: DateFault, text: string, first?: Day }
 
-/** Maximum years until expiry. It decides the century: a year further ahead lies in the past. */
+/** Maximum years until the expiry date. A date further ahead belongs to the past century. */
 const EXPIRY_AHEAD = 50
 /** Six digits. 00 as month or day means unknown, like a filler. */
 const WHOLE = /^\d\d(?!00)\d\d(?!00)\d\d$/
@@ -24,7 +24,7 @@ export function birthDate (line: string, from: number, today: Day): ZoneDate {
   return day === undefined ? { fault: 'impossible', text } : { day }
 }
 
-/** Parses an expiry date: up to 50 years ahead, otherwise in the past. */
+/** Parses an expiry date. It is at most 50 years ahead, otherwise in the past. */
 export function expiryDate (line: string, from: number, today: Day): ZoneDate {
   const text = line.slice(from, from + 6)
   if (!WHOLE.test(text)) return notWhole(text)
@@ -34,12 +34,12 @@ export function expiryDate (line: string, from: number, today: Day): ZoneDate {
   return isDay(day) ? { day } : { fault: 'impossible', text }
 }
 
-/** Six digits as `YYYY-MM-DD`; the day may not exist. */
+/** Six digits as `YYYY-MM-DD`. The day may not exist in the calendar. */
 function dayOf (century: number, text: string): Day {
   return `${century + Number(text.slice(0, 2))}-${text.slice(2, 4)}-${text.slice(4)}`
 }
 
-/** The first day that an incomplete birth date allows, when it has a year. */
+/** The first possible day of an incomplete birth date with a year. */
 function firstBirthDay (text: string, century: number, today: Day): { first?: Day } {
   const month = /^\d\d$/.test(text.slice(2, 4)) ? text.slice(2, 4) : '00'
   const days = [century, century - 1].map((each) => firstDayOf(`${each}${text.slice(0, 2)}-${month}`))

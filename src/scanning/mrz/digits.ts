@@ -1,12 +1,12 @@
-/** Fills the unused end of a field. */
+/** The sign that fills the unused end of a field. */
 export const FILLER = '<'
 const FILLER_CODE = FILLER.charCodeAt(0)
-/** Character code of the digit 0; the other digits follow it. */
+/** Character code of the digit 0. Those of the other digits follow it. */
 const ZERO_CODE = '0'.charCodeAt(0)
 
 const WEIGHTS = [7, 3, 1] as const
 
-/** The value of a character in the sum: 0-9 as is, A is 10, Z is 35, the filler 0. */
+/** The value of a character in the sum: 0 to 9 as they are, A is 10, Z is 35, the filler is 0. */
 export function valueOf (char: string): number {
   return char === FILLER ? 0 : Number.parseInt(char, 36)
 }
@@ -17,7 +17,7 @@ const WEIGHTED = Uint8Array.from({ length: WEIGHTS.length * 128 }, (_, at) =>
 
 /**
  * The weighted sum of part of a line (ICAO Doc 9303 part 3, section 4.9). Its last decimal is the check digit.
- * @param before number of characters summed before; the weights continue from there
+ * @param before number of characters already summed. The weights continue from there
  */
 export function weightedSum (line: string, from: number, to: number, before = 0): number {
   let sum = 0
@@ -34,12 +34,12 @@ export function checkDigit (text: string): string {
   return String(weightedSum(text, 0, text.length) % 10)
 }
 
-/** True when this character is the check digit of the sum; never for a filler. */
+/** True when this character is the check digit of the sum. False for a filler. */
 export function isDigitOf (sum: number, digit: number): boolean {
   return digit - ZERO_CODE === sum % 10
 }
 
-/** True when the check digit right after a field is correct. An empty field may have a filler instead. */
+/** True when the check digit after a field is correct. An empty field may have a filler instead. */
 export function digitHolds (line: string, from: number, to: number): boolean {
   if (isFiller(line, to)) return endOf(line, from, to) === from
   return isDigitOf(weightedSum(line, from, to), line.charCodeAt(to))
@@ -49,7 +49,7 @@ export function isFiller (line: string, at: number): boolean {
   return line.charCodeAt(at) === FILLER_CODE
 }
 
-/** The end of part of a line, without trailing fillers. */
+/** The end of a part of a line, without its trailing fillers. */
 export function endOf (line: string, from: number, to: number): number {
   let end = to
   while (end > from && isFiller(line, end - 1)) end--

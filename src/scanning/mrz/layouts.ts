@@ -1,9 +1,9 @@
 import type { MrzFormat, MrzLayout } from '#schemas/scanning.ts'
 
-/** A range of one line, from 0: line, first character, and the one after the last. */
+/** A range in a line. All numbers start at 0: line, first character, and the character after the last. */
 export type Place = readonly [line: number, from: number, to: number]
 
-/** The fields of a zone. `names` holds surname and given names together, `further` a second optional field. */
+/** The fields of a zone. `names` contains surname and given names, `further` a second optional field. */
 const FIELD_NAMES = [
   'code', 'issuer', 'names', 'surname', 'given', 'number', 'nationality', 'birth', 'sex', 'expiry', 'optional',
   'further'
@@ -17,7 +17,7 @@ export type CheckedField = 'number' | 'birth' | 'expiry' | 'optional'
 type CommonField = 'code' | 'issuer' | 'number' | 'birth' | 'sex' | 'optional'
 export type Fields = Readonly<Record<CommonField, Place> & Partial<Record<FieldName, Place>>>
 
-/** The composite check digit, over these ranges concatenated in order. */
+/** The composite check digit. It covers these ranges, concatenated in order. */
 export interface Composite { readonly at: Place, readonly over: readonly Place[] }
 
 interface LayoutRow {
@@ -25,15 +25,15 @@ interface LayoutRow {
   readonly format: MrzFormat
   readonly lines: number
   readonly length: number
-  /** The prefix of this layout's first line. */
+  /** The first characters of the first line of this layout. */
   readonly begins: string
   readonly fields: Fields
-  /** Fields with a check digit right after them. */
+  /** Fields with a check digit directly after them. */
   readonly checked: readonly CheckedField[]
   readonly composite?: Composite
-  /** A document number longer than 9 characters continues in the optional data. */
+  /** Whether a document number of more than 9 characters continues in the optional data. */
   readonly longNumber?: true
-  /** The nationality of every holder, when the zone does not print it. */
+  /** The nationality of every holder, for a layout that does not print it. */
   readonly nationality?: string
 }
 
@@ -53,7 +53,7 @@ const CODE_AND_ISSUER = { code: [0, 0, 2], issuer: [0, 2, 5] } as const
 
 /**
  * ICAO Doc 9303, eighth edition: parts 5 (TD1), 6 (TD2), 4 (TD3) and 7 (visas). The French identity card until 2021 has
- * its own layout, in the size of TD2. The first layout that matches wins.
+ * its own layout, in the size of TD2. The first matching layout is used.
  */
 const TABLE: readonly LayoutRow[] = [
   {
@@ -139,8 +139,8 @@ const TABLE: readonly LayoutRow[] = [
 ]
 
 /**
- * All rows with the same properties in the same order. V8 reads monomorphic objects faster, which saves a tenth of the
- * parsing time.
+ * All rows with the same properties in the same order. V8 reads objects of the same shape faster, which saves a tenth
+ * of the parsing time.
  */
 export const LAYOUTS: readonly Layout[] = TABLE.map((row) => ({
   composite: undefined,
@@ -156,7 +156,7 @@ export const LAYOUTS: readonly Layout[] = TABLE.map((row) => ({
   }
 }))
 
-/** The layout that matches number, length and prefix of the lines. Undefined when there is none. */
+/** The layout that matches the number, length and first characters of the lines. Undefined without a match. */
 export function layoutOf (lines: readonly string[]): Layout | undefined {
   return LAYOUTS.find((layout) =>
     layout.lines === lines.length &&

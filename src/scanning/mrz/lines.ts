@@ -7,7 +7,7 @@ interface CheckedLines { layout: Layout, lines: readonly string[] }
 
 /**
  * Validates lines. Lower case becomes upper case, and surrounding blanks are removed.
- * @throws CampiNonValidi naming each line with an invalid character or length
+ * @throws CampiNonValidi for each line with an invalid character or length
  */
 export function checkLines (given: readonly string[]): CheckedLines {
   const lines = given.every(isPlain) ? given : given.map(plain)
@@ -39,7 +39,7 @@ function faultOf (line: string, at: number, lines: readonly string[]): FieldErro
 
 const FORMATS_OF = Object.fromEntries(LAYOUTS.map(({ length, format }) => [length, format]))
 
-/** The allowed lengths: the one known length that occurs, else the first line's, else all. */
+/** The allowed lengths: the only known length among the lines, else that of the first line, else all. */
 function lengthsFor (lines: readonly string[]): number[] {
   const lengths = [...new Set(LAYOUTS.filter((layout) => layout.lines === lines.length).map(({ length }) => length))]
   const met = lengths.filter((length) => lines.some((line) => line.length === length))

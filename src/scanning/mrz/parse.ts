@@ -8,11 +8,11 @@ import { type Names, plainName, splitNames } from './zone-names.ts'
 interface DocumentNumber {
   number: string
   holds: boolean
-  /** The optional data after the rest of a long number. */
+  /** The optional data, without the rest of a long number. */
   optional: string
 }
 
-/** Reads a number that fits its field. Its check digit is mandatory. */
+/** Reads a number that fits into its field. The check digit is mandatory. */
 function shortNumber (lines: readonly string[], field: Place, optional: Place): DocumentNumber {
   const line = lines[field[0]]!
   return {
@@ -23,9 +23,9 @@ function shortNumber (lines: readonly string[], field: Place, optional: Place): 
 }
 
 /**
- * Reads a number that may exceed its field. A filler then replaces the check digit, and the rest of the number and its
- * digit begin the optional data, up to the next filler. ICAO excludes that first filler from the sum (Doc 9303 part 5,
- * 4.2.4), Portugal includes it. We accept both.
+ * Reads a number that may exceed its field. A filler then replaces the check digit. The optional data begin with the
+ * rest of the number and its check digit, up to the next filler. ICAO excludes the filler that replaces the digit from
+ * the sum (Doc 9303 part 5, 4.2.4), but Portugal includes it. Both are accepted.
  */
 function longNumber (lines: readonly string[], field: Place, optional: Place): DocumentNumber {
   const short = shortNumber(lines, field, optional)
@@ -40,7 +40,7 @@ function longNumber (lines: readonly string[], field: Place, optional: Place): D
   }
 }
 
-/** The parsed zone. Codes are as printed, without fillers; '' means that the zone has no value. */
+/** The parsed zone. Codes are as printed, without fillers. `''` means that the zone has no value. */
 export interface Zone extends Names {
   layout: Layout
   code: string
@@ -49,17 +49,17 @@ export interface Zone extends Names {
   nationality: string
   birth: ZoneDate
   sex: 'M' | 'F' | ''
-  /** undefined when the layout has no expiry date. */
+  /** Undefined when the layout has no expiry date. */
   expiry: ZoneDate | undefined
   optional: string
   further: string
   checks: MrzChecks
-  /** All check digits are correct, and all dates exist in the calendar. */
+  /** Whether all check digits are correct, and all dates exist in the calendar. */
   valid: boolean
 }
 
 /**
- * Parses the lines of a layout. It never fails: `checks` lists wrong digits.
+ * Parses the lines of a layout. It never throws: `checks` lists wrong digits.
  * @param lines number and length of the layout, characters A-Z, 0-9 and `<`
  * @param today decides the century of two-digit years
  */
@@ -100,7 +100,7 @@ function dateAt (read: typeof birthDate, lines: readonly string[], place: Place,
   return read(lines[place[0]]!, place[1], today)
 }
 
-/** The text of a field, '' when the layout lacks it. */
+/** The text of a field. `''` when the layout lacks the field. */
 function text (lines: readonly string[], place: Place | undefined): string {
   return place === undefined ? '' : withoutFillers(lines[place[0]]!, place[1], place[2])
 }
@@ -128,7 +128,7 @@ function namesOf ({ names, surname, given }: Fields, lines: readonly string[]): 
   return { surname: first.name, given: second.name, cut: first.cut || second.cut }
 }
 
-/** Reads a name in its own field. */
+/** Reads a name that has its own field. */
 function ownName (lines: readonly string[], [at, from, to]: Place): { name: string, cut: boolean } {
   const line = lines[at]!
   const end = endOf(line, from, to)

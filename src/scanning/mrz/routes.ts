@@ -45,7 +45,7 @@ function printedPlaces (
   }
 }
 
-/** Parses lines of a zone. Stores nothing. */
+/** Parses lines of a zone. Does not store them. */
 export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   app.post('/api/mrz/parse', parseRoute, async ({ body }) =>
     parseDocument(body, { today: clock.today(), codes: await app.guestCodes() }))

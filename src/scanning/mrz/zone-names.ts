@@ -3,13 +3,13 @@ import { endOf, FILLER, isFiller } from './digits.ts'
 export interface Names {
   surname: string
   given: string
-  /** The name fills its field, so it may be truncated. */
+  /** Whether the name fills its field, so that it may be cut. */
   cut: boolean
 }
 
 /**
- * Splits a combined field into surname and given names at the first double filler. Without one, all is surname. Further
- * double fillers, which real documents have, become blanks.
+ * Splits a combined field into surname and given names at the first double filler. Without a double filler, the whole
+ * field is the surname. Some documents have further double fillers, which become blanks.
  */
 export function splitNames (line: string, from: number, to: number): Names {
   const end = endOf(line, from, to)

@@ -63,7 +63,7 @@ const noExpiry: Avviso[] = [
   { campo: 'expiryDate', messaggio: 'È una carta d’identità francese del vecchio tipo: la zona non dice la scadenza' }
 ]
 
-/** True for a wrong check digit. A date that does not exist gets its own warning, even with a right digit. */
+/** True for a wrong check digit. A date that does not exist has another warning, even with a right digit. */
 function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolean {
   const date = name === 'birthDate' ? birth : name === 'expiryDate' ? expiry : undefined
   return checks[name] === false && date?.fault !== 'impossible'

@@ -15,7 +15,7 @@ export interface SeenZone { lines: string[], legibility: Leggibilita, faults: Fa
 /** The zones of an image, and the clockwise quarter turns that make it upright. */
 export interface FoundZones { zones: SeenZone[], quarters: 0 | 1 | 2 | 3 }
 
-/** Loaded once per thread, at its first image. */
+/** Loaded once per thread, for its first image. */
 let network: Network | undefined
 
 /** A worker task that searches an image for zones. */

@@ -12,12 +12,12 @@ const FIND_ZONE = new URL('find-zone.ts', import.meta.url)
 const ZONE_DEADLINE_MS = 20_000
 
 interface TextOptions {
-  /** Callers take turns. */
+  /** The caller. Callers are served in turn. */
   caller: string
   languages: readonly OcrLanguage[]
-  /** Clockwise quarter turns that make the image upright. */
+  /** The number of clockwise quarter turns that make the image upright. */
   quarters: 0 | 1 | 2 | 3
-  /** Aborted when the client disconnects. */
+  /** Aborts when the client disconnects. */
   signal: AbortSignal
 }
 
@@ -26,7 +26,7 @@ export interface TextSource {
   kind: TextReaderKind
   /** True when the engine detects the orientation itself. */
   turnsByItself: boolean
-  /** @throws a catalogued error with status 413, 502 or 503 */
+  /** @throws an error of the catalogue with status 413, 502 or 503 */
   read (scene: Scene, options: TextOptions): Promise<string>
 }
 
@@ -34,7 +34,7 @@ export interface TextSource {
 export interface Reading { caller: string, signal: AbortSignal }
 
 /**
- * Reads documents: the MRZ reader finds the zone while an OCR engine reads the text.
+ * Reads documents. The MRZ reader finds the zone while an OCR engine reads the text.
  * @throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), and the errors of the OCR engine
  */
 export function documentReader (
@@ -68,7 +68,7 @@ export function documentReader (
       return { text, ...found, ...printedGuest(text, clock.today(), await app.guestCodes()) }
     } catch (err) {
       failed.abort()
-      // Wait for the zone: a response now would abort the task and kill its thread, and a new thread costs more.
+      // Wait for the zone. A response now would abort its task and end the thread, and a new thread costs more time.
       await zoneRead.catch(() => {})
       throw err
     }
@@ -85,7 +85,7 @@ export function documentReader (
   }
 }
 
-/** OCR text is untrusted, so control characters except line ends become blanks. */
+/** Control characters except line ends become blanks, because OCR text is untrusted. */
 function plain (text: string): string {
   // eslint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f]/g, ' ').toWellFormed()

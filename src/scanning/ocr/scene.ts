@@ -2,7 +2,7 @@ import sharp, { type Sharp } from 'sharp'
 import { withImage, type Opened } from '#src/services/images/decode-image.ts'
 import { brightest, type Gray } from '../mrz/reader/gray.ts'
 
-/** The reader of the text: our own engine or an external provider. */
+/** The reader of the text: the local engine or an external provider. */
 export type TextReaderKind = 'engine' | 'provider'
 
 export interface ScenePayload {
@@ -10,29 +10,29 @@ export interface ScenePayload {
   text: TextReaderKind | null
 }
 
-/** The image in the formats that its readers need, upright by its EXIF orientation. */
+/** The image in the formats that its readers need. It is upright according to its EXIF orientation. */
 export interface Scene {
-  /** For the zone reader. */
+  /** The image for the zone reader. */
   picture: Gray
-  /** For our OCR engine. Null for noise, which it would read for a minute. */
+  /** The image for the local OCR engine. Null for noise, which the engine would read for a minute. */
   page: Gray | null
-  /** For an external provider. */
+  /** The image for an external provider. */
   jpeg: Uint8Array | null
 }
 
-/** Maximum longer side in pixels. Larger images are slower and not read better. */
+/** Maximum longer side in pixels. A larger image takes more time and gives no better text. */
 const SIDE = 2400
 const TEXT_SIDE = 1600
 const PROVIDER_QUALITY = 85
 /**
- * Noise: this share of the pixels differs from the pixel on their left by more than this much. A page of dense small
- * print has 0.12, noise at most sizes 0.5.
+ * An image is noise if this share of the pixels differs by more than this from the pixel on the left. The share is 0.12
+ * for a page of dense small print, and usually 0.5 for noise.
  */
 const NOISE = { share: 0.2, difference: 48 }
 
 const inside = (side: number) => ({ width: side, height: side, fit: 'inside', withoutEnlargement: true }) as const
 
-/** An image task that decodes once for all readers. */
+/** A worker task. It decodes the image once for all readers. */
 export default async function scene ({ bytes, text }: ScenePayload): Promise<Opened<Scene>> {
   return await withImage(bytes, async (image) => {
     const { data, info } = await image

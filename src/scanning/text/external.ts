@@ -15,7 +15,7 @@ export interface ExternalSettings {
   url: string
   key: string
   log: Pick<FastifyBaseLogger, 'warn'>
-  /** Timeout of a whole response. */
+  /** Timeout of a whole response in milliseconds. */
   timeoutMs?: number | undefined
 }
 
@@ -23,9 +23,9 @@ const PROVIDERS: Readonly<Record<OcrProviderName, OcrProvider>> = {
   'google-vision': googleVision, 'ocr-space': ocrSpace
 }
 const TIMEOUT_MS = 20_000
-/** Concurrent requests to the provider. Callers take turns. */
+/** Limits of concurrent requests to the provider. Callers are served in turn. */
 const QUEUE = { places: 8, waiting: 24, waitMs: 60_000 }
-/** Enough for a page of text with the position of each word. */
+/** Maximum bytes of a response: enough for a page of text with the position of each word. */
 const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 
 const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
@@ -37,8 +37,8 @@ const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
 }
 
 /**
- * Reads texts with the configured provider, which gets the image without metadata. Neither the key nor the provider's
- * messages appear in errors or logs.
+ * Reads texts with the configured provider. The provider gets the image without metadata. Errors and logs contain
+ * neither the key nor the provider's messages.
  */
 export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS }: ExternalSettings): TextSource {
   const provider = PROVIDERS[name]

@@ -8,25 +8,25 @@ import type { TextReply, TextRequest } from './text-thread.ts'
 export interface TextEngineOptions {
   /** Deadline in milliseconds from the start of the reading. */
   deadlineMs?: number
-  /** Pages that may wait, and the milliseconds that each may wait. */
+  /** Maximum pages that wait, and the maximum milliseconds of the wait. */
   waiting?: number
   waitMs?: number
-  /** Pages after which the thread is replaced, because the library's memory never shrinks. */
+  /** Number of pages after which the thread is replaced, because the library's memory never shrinks. */
   readingsMax?: number
   /** Milliseconds after which an idle thread ends. */
   idleMs?: number
-  /** The thread's script; for tests. */
+  /** The script of the thread. Tests replace it. */
   script?: URL
 }
 
 export interface TextEngine {
   /**
-   * Reads the text of a page. Callers take turns.
+   * Reads the text of a page. Callers are served in turn.
    * @throws LavoroTroppoLungo past the deadline, LavoroNonRiuscito when the thread fails, LavoroNonIniziato when the
    * page never left the queue (503)
    */
   read (request: TextRequest, caller: string, signal?: AbortSignal): Promise<string>
-  /** Running threads: none before the first image. */
+  /** Number of running threads. 0 before the first image. */
   threads (): number
   close (): Promise<void>
 }
@@ -66,20 +66,20 @@ export function textEngine ({
   }
 }
 
-/** One thread, started by the first page and replaced after `readingsMax`. */
+/** One thread. The first page starts it, and it is replaced after `readingsMax` pages. */
 function readingThread (script: URL, readingsMax: number) {
   let thread: Worker | undefined
   let readings = 0
 
   function start (): Worker {
     readings = 0
-    // The thread handles untrusted input, so it gets no environment, and its output is discarded.
+    // The thread processes untrusted input, so it gets no environment, and its output is discarded.
     const started = new Worker(script, {
       env: {}, argv: [], execArgv: [], stdout: true, stderr: true, resourceLimits: { maxOldGenerationSizeMb: MEMORY_MB }
     })
     started.stdout.resume()
     started.stderr.resume()
-    // The pending `read` reports the failure.
+    // The pending `read` reports the error.
     started.on('error', () => {})
     started.once('exit', () => { if (thread === started) thread = undefined })
     return started
@@ -106,7 +106,7 @@ function readingThread (script: URL, readingsMax: number) {
       if (++readings >= readingsMax) await end()
       return result.text
     } catch {
-      // Kill the thread, because it may still be working.
+      // End the thread, because it may still be working.
       await end()
       throw stop.aborted ? new LavoroTroppoLungo() : new LavoroNonRiuscito()
     } finally {

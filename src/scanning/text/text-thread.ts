@@ -8,15 +8,15 @@ import type { OcrLanguage } from '#schemas/ocr.ts'
 import { turned, type Gray } from '../mrz/reader/gray.ts'
 
 /*
- * A thread that reads images one at a time. Tesseract starts another thread, which ends with this one, so an image that
- * crashes it does no further harm.
+ * A thread that reads images one at a time. Tesseract starts another thread, which ends with this one. So an image that
+ * crashes Tesseract affects no other work.
  */
 
-/** `quarters` clockwise turns make the page upright. */
+/** A page, and the number of clockwise quarter turns (`quarters`) that make it upright. */
 export interface TextRequest { page: Gray, languages: readonly OcrLanguage[], quarters: 0 | 1 | 2 | 3 }
 export type TextReply = { text: string } | { fault: string }
 
-/** The library's language codes, also the names of its data packages. */
+/** The library's language codes, which are also the names of its data packages. */
 const CODES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng', DE: 'deu', FR: 'fra' }
 
 let engine: { worker: Worker, languages: string } | undefined
@@ -31,12 +31,12 @@ async function read ({ page, languages, quarters }: TextRequest): Promise<string
   return data.text
 }
 
-/** Encodes as PGM, the simplest image format. */
+/** Encodes an image as PGM, the simplest format. */
 function imageFile ({ data, width, height }: Gray): Buffer {
   return Buffer.concat([Buffer.from(`P5\n${width} ${height}\n255\n`), data])
 }
 
-/** The library needs all language data in one folder. It is removed after loading. */
+/** Starts the library. It needs all language data in one folder, which is removed after loading. */
 async function start (codes: string[]): Promise<Worker> {
   const langPath = await mkdtemp(join(tmpdir(), 'locanda-text-'))
   try {
@@ -45,8 +45,8 @@ async function start (codes: string[]): Promise<Worker> {
       const from = fileURLToPath(import.meta.resolve(`@tesseract.js-data/${code}/4.0.0_best_int/${file}`))
       await copyFile(from, join(langPath, file))
     }
-    // Without an error handler, one unreadable image would end the process. A cache would be written to the working
-    // directory and trusted later.
+    // Without an error handler, one unreadable image would end the process. The cache is off, because the library would
+    // write it to the working directory and trust it later.
     const worker = await createWorker(codes, OEM.LSTM_ONLY, { langPath, cacheMethod: 'none', errorHandler: () => {} })
     await worker.setParameters({ user_defined_dpi: '300' })
     return worker

@@ -8,7 +8,7 @@ import { LAST_BEFORE_FIRST, orderOfDaysErrors } from '#src/lib/errors.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { dayInRome, type Day } from '#src/lib/time.ts'
 
-/** A row may have an action of another version. */
+/** Typed as any string, because a row may have an action of another version. */
 const labels: Readonly<Record<string, string>> = AUDIT_ACTIONS
 
 /** The only sort order: newest first. */
@@ -62,21 +62,21 @@ function conditions ({ actor, action, da, a }: Filters): (SQL | undefined)[] {
   ]
 }
 
-/** Validation error when the end precedes the start. A day and an instant are compared as days. */
+/** Validation error when the end is before the start. If one bound is a day, instants are compared as days. */
 export function boundsErrors ({ da, a }: Readonly<Record<string, unknown>>): FieldError[] {
   if (typeof da !== 'string' || typeof a !== 'string') return []
   if (!isInstant(da) || !isInstant(a)) return orderOfDaysErrors({ da: dayOf(da), a: dayOf(a) })
   return instantOf(da) > instantOf(a) ? [LAST_BEFORE_FIRST] : []
 }
 
-/** Undefined for an invalid instant. */
+/** The day of a bound. Undefined for an invalid instant. */
 function dayOf (bound: string): Day | undefined {
   if (!isInstant(bound)) return bound
   const instant = instantOf(bound)
   return Number.isNaN(instant.getTime()) ? undefined : dayInRome(instant)
 }
 
-/** JavaScript parses neither leap seconds (replaced by the second before) nor offsets without minutes. */
+/** JavaScript parses neither leap seconds, which become the second before, nor offsets without minutes. */
 function instantOf (bound: string): Date {
   return new Date(bound.toUpperCase().replace(/:60(?=[.Z+-])/, ':59').replace(/[+-]\d\d$/, '$&:00'))
 }
@@ -85,7 +85,7 @@ function isInstant (bound: string): boolean {
   return bound.length > 'YYYY-MM-DD'.length
 }
 
-/** Midnight of a day in Italy. */
+/** The instant at which a day begins in Italy. */
 function startOf (day: SQL): SQL {
   return sql`(${day})::timestamp at time zone 'Europe/Rome'`
 }

@@ -5,7 +5,7 @@ import { RegistroNonDisponibile } from '#src/lib/errors.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { isDiskFull } from '#src/database/problems.ts'
 
-/** One audited action. It holds ids and fingerprints, no personal data. */
+/** One audited action. It contains ids and fingerprints, but no personal data. */
 export interface AuditEntry {
   /** The principal's id, `anonimo` or `sistema`. */
   actor: string
@@ -21,15 +21,15 @@ export type Author = Required<Pick<AuditEntry, 'actor' | 'ip'>>
 
 export interface Audit {
   /**
-   * Appends an entry to the log. In a transaction it must be the last statement, or be rolled back to a savepoint:
-   * until the commit all other appends wait. With the database itself it is a transaction of its own.
-   * @throws RegistroNonDisponibile or a disk-full error, which aborts the caller's transaction, so that nothing happens
-   * unlogged
+   * Appends an entry to the log. In a transaction it must be the last statement, or be rolled back to a savepoint,
+   * because all other appends wait until the commit. If `executor` is the database, it opens its own transaction.
+   * @throws RegistroNonDisponibile or a disk-full error. It aborts the caller's transaction, so that no action is
+   * missing in the log
    */
   append (executor: Executor, entry: AuditEntry): Promise<void>
 }
 
-/** Writes audit entries. A trigger numbers each row and chains it to the one before by hash. */
+/** Writes audit entries. A trigger numbers each row, and links it by hash to the row before. */
 export function auditLog (log: Pick<FastifyBaseLogger, 'error'>): Audit {
   return {
     async append (executor, entry) {
@@ -44,7 +44,7 @@ export function auditLog (log: Pick<FastifyBaseLogger, 'error'>): Audit {
   }
 }
 
-/** The caller of a request as the author of an entry. */
+/** The author of an entry for the caller of a request. */
 export function authorOf ({ principal, ip }: Pick<FastifyRequest, 'principal' | 'ip'>): Author {
   return { actor: principal?.id ?? 'anonimo', ip }
 }

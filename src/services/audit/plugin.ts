@@ -9,7 +9,7 @@ import { verifyChain, type Verification } from './verify.ts'
 declare module 'fastify' {
   interface FastifyInstance {
     audit: Audit & {
-      /** Verifies the whole log. If it is intact, its last row becomes the minimum for later verifications. */
+      /** Verifies the whole log. If it is intact, later verifications require at least its last row. */
       verify (): Promise<Verification>
     }
   }
@@ -17,8 +17,8 @@ declare module 'fastify' {
 
 /**
  * The audit log. Its last row is noted in `DATA_DIR/audit-chain.json` every minute, at shutdown and after a
- * verification. If the log has lost that row, the note stays. The log then counts as tampered until an operator deletes
- * the file.
+ * verification. If the log has lost the noted row, the note is not replaced. Then the log counts as tampered with until
+ * an operator deletes the file.
  */
 export default fp<{ config: Config }>(async function audit (app, { config }) {
   const { db, log } = app
@@ -38,7 +38,7 @@ export default fp<{ config: Config }>(async function audit (app, { config }) {
     name: 'audit-head',
     description: 'Annota in DATA_DIR la fine del registro delle azioni',
     cron: '* * * * *',
-    // `DATA_DIR` may differ between processes.
+    // Every process notes the row, because `DATA_DIR` may differ between processes.
     everyProcess: true,
     atStart: true,
     run: noteEnd

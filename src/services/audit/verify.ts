@@ -2,7 +2,7 @@ import { sql } from 'drizzle-orm'
 import type { Link } from '#src/database/chain-head.ts'
 import type { Executor } from '#src/database/connect.ts'
 
-/** Result of verifying the log. */
+/** Result of a verification of the log. */
 export interface Verification {
   integro: boolean
   righe: number
@@ -16,7 +16,7 @@ const BATCH = 1000
 interface Batch extends Record<string, unknown> { rows: number, last: number | null, bad: number | null }
 
 /**
- * Verifies the whole log, including rows with numbers below 1, which only tampering creates.
+ * Verifies the whole log, including rows with numbers below 1, which only an attacker can insert.
  * @param end a row that must exist, as noted outside the database
  */
 export async function verifyChain (db: Executor, end: Link | undefined): Promise<Verification> {

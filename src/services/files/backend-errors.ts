@@ -4,7 +4,7 @@ import { isDiskFull } from '#src/database/problems.ts'
 import type { Backend } from './backends/backend.ts'
 import { ArchivioNonDisponibile } from './errors.ts'
 
-/** Maps backend failures to catalogue errors, and logs the cause. Errors of the content stream pass unchanged. */
+/** Maps backend errors to errors of the catalogue, and logs the cause. Rethrows errors of the content stream. */
 export function mapBackendErrors (backend: Backend, log: FastifyBaseLogger): Backend {
   function refuse (err: unknown, act: string): never {
     if (isDiskFull(err)) throw new SpazioEsaurito()
@@ -16,7 +16,7 @@ export function mapBackendErrors (backend: Backend, log: FastifyBaseLogger): Bac
     try {
       yield * content
     } catch (err) {
-      // After `close` no reader is left, so the error is not logged.
+      // After `close` no reader uses the file any more, so the error is not logged.
       if (isClosed()) throw err
       refuse(err, 'read')
     }

@@ -6,13 +6,13 @@ import type { Backend } from './backends/backend.ts'
 import { ArchivioNonDisponibile } from './errors.ts'
 
 /**
- * Verifies that the file backend belongs to this database: an empty marker file has the name stored in the database. It
- * is created with the first file. This prevents writing to the folder of an unmounted volume. It also prevents two
- * databases from sharing a backend, where each would delete the other's files as orphans.
+ * Verifies that the file backend belongs to this database: it contains an empty marker file, whose name is in the
+ * database. The marker is created with the first file. Without the marker no file is written, because the volume may
+ * not be mounted. Two databases cannot share a backend, because each would delete the other's files as orphans.
  */
 export interface BackendMarker {
   /**
-   * Checks the marker. Before the first file it creates the marker.
+   * Checks the marker. If no file was stored yet, creates the marker.
    * @throws ArchivioNonDisponibile
    */
   require (): Promise<void>
@@ -20,7 +20,7 @@ export interface BackendMarker {
   adopted (): Promise<string | undefined>
 }
 
-/** @param make creates the folder if it is missing. Called only before the first file */
+/** @param make creates the folder if it is missing. Called only for the first file */
 export function backendMarker (
   { db, log, backend, make }: { db: Database, log: FastifyBaseLogger, backend: Backend, make: () => Promise<void> }
 ): BackendMarker {
@@ -40,7 +40,7 @@ export function backendMarker (
       if (row!.adopted_at !== null) return
       await make()
       for await (const { size } of backend.list()) {
-        // An empty file was left by a process killed during this function.
+        // A process that was killed in this function has left an empty file.
         if (size > 0) refuse('the file backend holds the files of another database')
       }
       await backend.put(row!.id, none())

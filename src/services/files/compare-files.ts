@@ -17,9 +17,9 @@ interface Parts {
 }
 
 /**
- * Compares database rows with files. It deletes files that have had no row for more than a day, left by killed
- * processes. It never deletes a row without a file, because a backup may have the file.
- * @param signal stops it between two folders
+ * Compares database rows with files. It deletes files without a row that are older than a day, because killed processes
+ * have left them. It never deletes a row without a file, because a backup may contain the file.
+ * @param signal stops the comparison between two folders
  */
 export async function compareFiles ({ db, backend, marker, log }: Parts, signal: AbortSignal): Promise<void> {
   const ownId = await marker.adopted()
@@ -40,7 +40,7 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
   async function compareFolder (folder: string): Promise<{ missing: number, removed: number }> {
     const files = new Map<string, { size: number, modified: Date }>()
     for await (const { id, ...facts } of backend.list(folder)) if (id !== ownId) files.set(id, facts)
-    // Rows are read after the files, so that a file with a new row is not taken for an orphan.
+    // Read the rows after the files, so that a file with a new row is no orphan.
     const rows = await rowsOf(db, folder)
     const rowIds = new Set(rows.map(({ id }) => id))
     const old = Date.now() - DAY_MS
@@ -48,7 +48,7 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
     const orphans = await withoutTombstone(db, leftovers.map(([id]) => id))
     let gone = 0
     for (const id of orphans) {
-      // A file that cannot be deleted is retried the next night. The other folders are still compared.
+      // If a file cannot be deleted, the next night tries again, and the other folders are still compared.
       await backend.delete(id).then(() => gone++, (err: unknown) => {
         log.error({ err, file: id }, 'an orphaned file could not be removed')
       })
@@ -60,7 +60,7 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
     return { missing, removed: gone }
   }
 
-  /** A file written or a file deleted after the listing is not missing. */
+  /** A file that was written or deleted after the listing is not missing. */
   async function isMissing (id: string, size: number): Promise<boolean> {
     const facts = await backend.head(id)
     if (facts?.size === encryptedSize(size)) return false
@@ -78,7 +78,7 @@ async function rowsOf (db: Database, folder: string) {
   return db.select({ id, size }).from(objects).where(and(gte(id, first), lte(id, last)))
 }
 
-/** The removal worker deletes files with a tombstone. */
+/** Leaves out files with a tombstone, because the removal worker deletes them. */
 async function withoutTombstone (db: Database, ids: string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const rows = await db.select({ id: discarded_files.id }).from(discarded_files).where(inArray(discarded_files.id, ids))

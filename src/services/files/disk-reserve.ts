@@ -3,18 +3,18 @@ import type { Backend } from './backends/backend.ts'
 import { ArchivioPieno } from './errors.ts'
 
 const MIB = 1024 ** 2
-/** The default reserve: this share of the disk, at least a GiB. */
+/** The default reserve: this share of the disk, but at least one GiB. */
 const RESERVE = { share: 0.1, leastBytes: 1024 * MIB }
 
 /**
- * Stops writes of files while the disk of their folder has less free space than the reserve. The database needs the
+ * Rejects writes of files while the disk of their folder has less free space than the reserve. The database needs the
  * reserve to start, and to delete files.
- * @param reserveMib undefined: the default reserve
+ * @param reserveMib undefined means the default reserve
  */
 export function keepDiskReserve (backend: Backend, folder: string, reserveMib: number | undefined): Backend {
   /** @throws ArchivioPieno */
   async function requireRoom (): Promise<void> {
-    // The backend reports a missing folder.
+    // If the folder is missing, the backend reports it.
     const disk = await statfs(folder).catch(() => undefined)
     if (disk === undefined) return
     const { blocks, bavail, bsize } = disk
@@ -24,7 +24,7 @@ export function keepDiskReserve (backend: Backend, folder: string, reserveMib: n
     if (bavail * bsize < reserve) throw new ArchivioPieno()
   }
 
-  /** Checks again while the content arrives, because many uploads may run at a time. */
+  /** Checks again while the content arrives, because many uploads may run at the same time. */
   async function * whileRoom (content: AsyncIterable<Buffer>): AsyncGenerator<Buffer> {
     for await (const piece of content) {
       await requireRoom()

@@ -15,7 +15,7 @@ import {
 import type { DiscardHook, FileService, StoredFile, WrittenFile } from './file-service.ts'
 import type { BackendMarker } from './backend-marker.ts'
 
-/** Wraps a generator as a stream. Destroying it closes the generator's source, even while a chunk is pending. */
+/** Wraps a generator as a stream. Its destruction closes the generator's source, even while a chunk is pending. */
 function streamOf (
   pieces: AsyncGenerator<Buffer>,
   first: Buffer | undefined,
@@ -43,7 +43,7 @@ interface Parts {
   backend: Backend
   marker: BackendMarker
   generations: Generations
-  /** Hooks by bucket. Undefined: discards have no hooks. */
+  /** Hooks by bucket. Undefined means that discarded files have no hooks. */
   discardHooks?: ReadonlyMap<string, readonly DiscardHook[]>
   /** Wakes the removal worker. */
   removeDiscarded (): void
@@ -53,7 +53,7 @@ interface Parts {
 export function encryptedFiles (
   { db, log, backend, marker, generations, discardHooks = new Map(), removeDiscarded }: Parts
 ): FileService {
-  /** Unwraps the key of a file. A rotation may have rewrapped it since the row was read. */
+  /** Unwraps the key of a file. A rotation may have wrapped it again since the row was read. */
   async function keyOf (executor: Executor, object: StoredFile): Promise<Buffer> {
     const generation = await generations.find(executor, object.key_id)
     if (generation) return unwrap(object.wrapped_key, generation.key, object)
@@ -62,11 +62,11 @@ export function encryptedFiles (
     return keyOf(executor, row)
   }
 
-  /** The error for a file whose file cannot be read. */
+  /** The error for a stored file whose content cannot be read. */
   async function lostError (object: StoredFile): Promise<Error> {
     const left = await rowStatus(db, object)
     if (left === 'none') return new RisorsaNonTrovata()
-    // It was just replaced. A retry finds the new file.
+    // The file was just replaced. A retry finds the new one.
     if (left === 'another') return new ServizioOccupato()
     // If the whole file backend is missing, this file is not damaged.
     await marker.require()
@@ -85,9 +85,9 @@ export function encryptedFiles (
     return new ArchivioNonDisponibile({ cause: err })
   }
 
-  /** Deletes a file whose transaction failed. The nightly comparison retries failures. */
+  /** Deletes a file whose transaction failed. If that fails, the nightly comparison deletes it. */
   async function giveUp ({ id }: WrittenFile, err: unknown): Promise<void> {
-    // After a lost connection the commit may still have happened, so the file must stay.
+    // After a lost connection the transaction may have committed, so the file must stay.
     if (isTransient(err)) return
     try {
       await discardUnreferenced(db, id)
@@ -150,7 +150,7 @@ export function encryptedFiles (
         try {
           if (size !== encryptedSize(object.size)) throw new ChangedFileError('the file has another length')
           const pieces = decrypt(content, key, object.size, range)
-          // A file damaged at its start is refused before the response begins.
+          // Read the first chunk, so that a file damaged at its start is refused before the response begins.
           const { value: first } = await pieces.next()
           return streamOf(pieces, first ?? undefined, { close, failureOf: (err) => failureOf(object, err) })
         } catch (err) {
@@ -172,7 +172,7 @@ export function encryptedFiles (
 
     async move (tx, object, { bucket, name }) {
       if (!await lockFile(tx, object.id)) throw new RisorsaNonTrovata()
-      // Checked while the own row still exists, so that moves in a circle cannot deadlock.
+      // Check while the own row still exists. Otherwise moves in a circle could deadlock.
       const other = await findFile(tx, bucket, name)
       if (other && other.id !== object.id) throw new OggettoEsistente()
       const row = await deleteRow(tx, object.id)
@@ -195,7 +195,7 @@ export function encryptedFiles (
   }
 }
 
-/** Passes the content through, up to `maxBytes`. It does not destroy the caller's stream. */
+/** Passes the content on, up to `maxBytes`. It does not destroy the caller's stream. */
 async function * counted (
   content: Readable | Buffer,
   maxBytes: number,

@@ -3,17 +3,17 @@ import type { ByteRange } from '#src/lib/ranges.ts'
 
 /*
  * A file is a series of chunks, each encrypted with AES-256-GCM under the file's own key, as in the STREAM construction
- * (Hoang, Reyhanitabar, Rogaway, Vizár 2015). The nonce holds the chunk's number and whether it is the last. Chunks
- * therefore cannot be changed, moved, removed or added, and a range can be decrypted alone. A key encrypts one content
- * once, so that no nonce repeats.
+ * (Hoang, Reyhanitabar, Rogaway, Vizár 2015). The nonce contains the chunk's number, and whether the chunk is the last.
+ * So chunks cannot be changed, moved, removed or added, and a range can be decrypted alone. A key encrypts only one
+ * content, so no nonce repeats.
  */
 
 /** Plaintext bytes of each chunk except the last. */
 export const CHUNK_BYTES = 64 * 1024
 export const TAG_BYTES = 16
-/** Chunks per read, and per encrypted write. */
+/** Number of chunks in one read or one encrypted write. */
 const STRETCH_CHUNKS = 8
-/** Their encrypted size. */
+/** The encrypted size of these chunks. */
 export const STRETCH_BYTES = STRETCH_CHUNKS * (CHUNK_BYTES + TAG_BYTES)
 export const KEY_BYTES = 32
 const NONCE_BYTES = 12
@@ -22,7 +22,7 @@ const CIPHER = 'aes-256-gcm'
 /** The stored file was altered or truncated. */
 export class ChangedFileError extends Error {}
 
-/** Number of chunks. The last may be full. Empty content has one empty chunk. */
+/** Number of chunks of a content. The last chunk may be full. Empty content has one empty chunk. */
 function chunksOf (size: number): number {
   return Math.max(1, Math.ceil(size / CHUNK_BYTES))
 }
@@ -44,7 +44,7 @@ export function encryptedRange (size: number, { start, end }: ByteRange): ByteRa
 /** Encrypts a content, several chunks at a time. */
 export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let index = 0
-  // A chunk is known to be the last only when the content has ended.
+  // Only at the end of the content it is known which chunk is the last.
   for await (const { bytes, isLast } of inStretches(content, CHUNK_BYTES, 1)) {
     const parts: Buffer[] = []
     for (let start = 0; start < bytes.length || parts.length === 0; start += CHUNK_BYTES) {
@@ -58,8 +58,8 @@ export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): A
 }
 
 /**
- * Decrypts a file, or a range of it. `file` holds the bytes of `encryptedRange`, or all of them. Only authenticated
- * bytes are yielded.
+ * Decrypts a file, or a range of it. `file` contains the bytes of `encryptedRange`, or the whole file. Only
+ * authenticated bytes are yielded.
  * @param size size of the whole content
  * @throws ChangedFileError
  */
@@ -101,7 +101,7 @@ function decryptChunk (chunk: Buffer, key: Buffer, iv: Buffer): Buffer {
   return content
 }
 
-/** Eleven bytes of chunk number and one for the last chunk, as in `age`. */
+/** Eleven bytes for the chunk number and one for the last chunk, as in `age`. */
 function nonce (index: number, isLast: boolean): Buffer {
   const bytes = Buffer.alloc(NONCE_BYTES)
   bytes.writeUInt32BE(index, NONCE_BYTES - 5)
@@ -110,8 +110,8 @@ function nonce (index: number, isLast: boolean): Buffer {
 }
 
 /**
- * Regroups bytes into blocks of whole chunks. Only the last block may be shorter. An input buffer is not used after the
- * next one is requested, unless it ends inside a block.
+ * Regroups bytes into blocks of whole chunks. Only the last block may be shorter. Copies an input buffer that ends
+ * inside a block, because a buffer is valid only until the next one is requested.
  * @param held minimum size of the last block of a nonempty input
  */
 async function * inStretches (

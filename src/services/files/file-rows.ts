@@ -5,9 +5,9 @@ import { postgresError } from '#src/database/problems.ts'
 import { BucketNonTrovato, OggettoEsistente } from './errors.ts'
 import type { Place, StoredFile } from './file-service.ts'
 
-/** Names are compared bytewise, independent of the database's collation. */
+/** Compares names byte by byte, so that the order does not depend on the database's collation. */
 const BYTEWISE = sql`${objects.name} collate "C"`
-/** Truncated, because the columns would round up, and the row would not be due at once. */
+/** Truncated, because the columns would round up, and then the row would be due later. */
 const NOW = sql`date_trunc('milliseconds', now())`
 /** The highest Unicode code point, which no name uses. */
 const HIGHEST = 0x10ffff
@@ -28,8 +28,8 @@ export async function findFilesByPrefix (executor: Executor, bucket: string, pre
 }
 
 /**
- * Files whose name starts with one of many prefixes, passed as one parameter. The bounds allow an index scan: names
- * with the prefix sort before the prefix followed by the highest code point.
+ * Files whose name starts with one of many prefixes, passed as one parameter. The bounds allow an index scan: all names
+ * with the prefix are between the prefix and the prefix with the highest code point.
  */
 export async function findFilesByPrefixes (
   executor: Executor,
@@ -57,7 +57,7 @@ export async function findFilesAfter (
     .orderBy(asc(BYTEWISE)).limit(limit)
 }
 
-/** Whether the file still exists, or another one has its name. */
+/** Whether the file still exists, or another file has its name. */
 export async function rowStatus (
   executor: Executor,
   { id, bucket, name }: Pick<StoredFile, 'id' | 'bucket' | 'name'>
@@ -77,7 +77,7 @@ const REPLACED = {
 }
 
 /**
- * Inserts a file's row. If the name is taken, its row takes the new content, with `replace`.
+ * Inserts a file's row. With `replace`, a row with the same name gets the new content.
  * @throws OggettoEsistente when `replace` is false; BucketNonTrovato
  */
 export async function insertFile (
@@ -101,7 +101,7 @@ export async function lockFile (tx: Transaction, id: string): Promise<StoredFile
   return row
 }
 
-/** Deletes the row of a locked file, to insert it again. */
+/** Deletes the row of a locked file, which the caller inserts again. */
 export async function deleteRow (tx: Transaction, id: string): Promise<StoredFile> {
   const [row] = await tx.delete(objects).where(eq(objects.id, id)).returning()
   return row!
@@ -109,7 +109,7 @@ export async function deleteRow (tx: Transaction, id: string): Promise<StoredFil
 
 /**
  * Deletes the rows of files. A worker deletes the contents.
- * @returns the places of the rows that still existed
+ * @returns bucket and name of the rows that still existed
  */
 export async function discardFiles (tx: Transaction, ids: readonly string[]): Promise<Place[]> {
   const gone: Place[] = []
@@ -119,7 +119,7 @@ export async function discardFiles (tx: Transaction, ids: readonly string[]): Pr
   return gone
 }
 
-/** Schedules deletion of a file that was written but not kept, unless a row refers to it. */
+/** Schedules the deletion of a file that was written but not kept, unless a row refers to it. */
 export async function discardUnreferenced (executor: Executor, id: string): Promise<void> {
   await executor.execute(sql`
     insert into ${discarded_files} (id, next_attempt_at)
@@ -128,7 +128,7 @@ export async function discardUnreferenced (executor: Executor, id: string): Prom
 }
 
 async function discardWhere (tx: Transaction, which: SQL): Promise<Place[]> {
-  // A restored row may refer to a file already scheduled for deletion.
+  // A restored row may refer to a file that is already scheduled for deletion.
   return tx.execute<Place & Record<string, unknown>>(sql`
     with gone as (delete from ${objects} where ${which} returning id, bucket, name),
       due as (insert into ${discarded_files} (id, next_attempt_at) select id, ${NOW} from gone on conflict do nothing)

@@ -26,36 +26,36 @@ export type WrittenFile = Omit<StoredFile, 'object_id' | 'created_at' | 'updated
 /** The name of a file in its bucket. */
 export interface Place { bucket: string, name: string }
 
-/** How files are discarded. */
+/** The way in which files are discarded. */
 interface Discarding {
-  /** New files take the names in the same transaction. */
+  /** Whether new files take the names in the same transaction. */
   isReplaced: boolean
 }
 
 /** Runs in the transaction that discards files of an area's bucket, whatever caused the discard. */
 export type DiscardHook = (tx: Transaction, names: readonly string[], how: Discarding) => Promise<void>
 
-/** Stored files. The database rows are authoritative, and files follow them. */
+/** Stored files. The database rows decide which files exist. */
 export interface FileService {
   /**
    * Writes a file, which stays invisible until `keep`. A file that is never kept is deleted within two days, or sooner
-   * by `settle`. On an error nothing remains. A stream that was not read to its end is not destroyed, so that the
-   * request can still be answered.
+   * by `settle`. After an error the file is deleted. A stream that was not read to its end is not destroyed, so that
+   * the request still gets a response.
    * @param maxBytes maximum size of the content
    * @throws ContenutoTroppoGrande (413) beyond `maxBytes`; the stream's error; SpazioEsaurito, ArchivioNonDisponibile
    * (503)
    */
   write (content: Readable | Buffer, object: NewFile, maxBytes: number): Promise<WrittenFile>
   /**
-   * Inserts a written file's row in the caller's transaction. If the name exists, its row takes the new content, and
-   * the previous content is discarded. The row keeps its object id, its creation time, and its metadata when the new
-   * file has none.
+   * Inserts a written file's row in the caller's transaction. If the name exists, its row gets the new content, and the
+   * previous content is discarded. The row keeps its object id, its creation time, and its metadata when the new file
+   * has none.
    * @throws OggettoEsistente (409) when `replace` is false
    */
   keep (tx: Transaction, file: WrittenFile, options: { replace: boolean }): Promise<StoredFile>
   /**
-   * Runs `keeping`, which keeps a written file. Afterwards discarded files are deleted. If `keeping` fails and the file
-   * has no row, the file itself is deleted.
+   * Runs `keeping`, which keeps a written file, and afterwards deletes discarded files. If `keeping` fails and the file
+   * has no row, deletes the file.
    */
   settle<T> (file: WrittenFile, keeping: () => Promise<T>): Promise<T>
   find (executor: Executor, bucket: string, name: string): Promise<StoredFile | undefined>
@@ -63,7 +63,7 @@ export interface FileService {
   findByPrefix (executor: Executor, bucket: string, prefix: string): Promise<StoredFile[]>
   /** Files whose name starts with one of many prefixes, unordered. */
   findByPrefixes (executor: Executor, bucket: string, prefixes: readonly string[]): Promise<StoredFile[]>
-  /** The next files of a bucket after a name, ordered by name (bytewise). `''` starts with the first. */
+  /** The next files of a bucket after a name, ordered by name (bytewise). `''` means from the first. */
   findAfter (executor: Executor, bucket: string, after: string, limit: number): Promise<StoredFile[]>
   /**
    * Streams the decrypted content, or a range. Bytes are authenticated before they are sent.
@@ -77,11 +77,11 @@ export interface FileService {
   /** Called after the commit, to delete files now instead of within a minute. */
   removeDiscarded (): void
   /**
-   * Renames a file, also into another bucket. Its content stays where it is.
+   * Renames a file, also into another bucket. The content is not copied.
    * @throws OggettoEsistente (409) if the name is taken; RisorsaNonTrovata (404) if the file was deleted meanwhile
    */
   move (tx: Transaction, object: StoredFile, to: Place): Promise<StoredFile>
-  /** Copies the file. The caller must `keep` the copy. */
+  /** Copies the file. The caller has to `keep` the copy. */
   copy (object: StoredFile, to: Place & { owner: string | null }): Promise<WrittenFile>
 }
 
@@ -91,7 +91,7 @@ export interface FileLink { signedUrl: string, expires_at: string }
 declare module 'fastify' {
   interface FastifyInstance {
     files: FileService
-    /** Called only by the storage area, which answers such links. */
+    /** Called only by the storage area, because it serves such links. */
     provideFileLinks (source: (file: StoredFile, seconds: number) => FileLink): void
     linkFile (file: StoredFile, seconds: number): FileLink
     addDiscardHook (bucket: Bucket, hook: DiscardHook): void

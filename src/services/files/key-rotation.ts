@@ -10,29 +10,29 @@ import type { StoredFile } from './file-service.ts'
 
 const BATCH = 200
 const SALT_BYTES = 32
-/** Files sampled to check that the master key matches. */
+/** Number of files that are tested for the right master key. */
 const SAMPLE = 20
 const FOREIGN_KEY = '23503'
 
-/** Another process rotates the keys. */
+/** Another process is rotating the keys. */
 export class RotationUnderWayError extends Error {}
 
 /** No file can be decrypted with this master key. */
 export class ForeignMasterKeyError extends Error {}
 
 export interface Rotation {
-  /** Number of files that were rewrapped. */
+  /** Number of files whose keys were wrapped again. */
   rewrapped: number
-  /** An interrupted rotation was completed. */
+  /** Whether the run completed an interrupted rotation. */
   resumed: boolean
-  /** Files whose key cannot be unwrapped. Their generations stay. */
+  /** Files whose key cannot be unwrapped. The generations of these keys are kept. */
   damaged: string[]
 }
 
 /**
- * Rewraps the keys of all files with a new generation, and deletes earlier generations. If it is killed, the next run
- * resumes. Servers keep working meanwhile.
- * @param connection a single session, which holds the advisory lock
+ * Wraps the keys of all files with a new generation of the wrapping key, and deletes earlier generations. If it is
+ * killed, the next run resumes. Servers may run meanwhile.
+ * @param connection a single session, because it takes an advisory lock
  * @throws RotationUnderWayError
  * @throws ForeignMasterKeyError before anything is written
  */
@@ -44,19 +44,19 @@ export async function rotateKeys (
   if (!mine) throw new RotationUnderWayError()
   const found = await db.select({ id: storage_keys.id }).from(storage_keys).orderBy(desc(storage_keys.id))
   if (await isForeign(db, keys)) throw new ForeignMasterKeyError()
-  // After a completed rotation only damaged files keep an earlier generation. Then there is nothing to resume.
+  // After a completed rotation only damaged files have an earlier generation. Then no rotation has to be resumed.
   const rotation = found.length > 1 ? await rewrapAll(db, keys, found[0]!.id) : undefined
   const resumed = rotation !== undefined && rotation.rewrapped > 0
   const newest = resumed ? found[0]!.id : await addGeneration(db)
   for (let rewrapped = rotation?.rewrapped ?? 0; ;) {
     const pass = await rewrapAll(db, keys, newest)
     rewrapped += pass.rewrapped
-    // A server may just now keep an upload with an earlier generation. Then another pass is needed.
+    // If a server has just kept an upload with an earlier generation, another pass is needed.
     if (pass.damaged.length > 0 || await removeEarlier(db, newest)) return { rewrapped, resumed, damaged: pass.damaged }
   }
 }
 
-/** Whether no sampled file can be unwrapped. A single damaged file does not prove a foreign key. */
+/** Whether no tested file can be unwrapped. A single damaged file does not prove another master key. */
 async function isForeign (db: Database, keys: Pick<Keys, 'derive'>): Promise<boolean> {
   const known = generations(keys)
   const rows = await db.select().from(objects).orderBy(asc(objects.id)).limit(SAMPLE)

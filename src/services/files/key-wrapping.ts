@@ -9,7 +9,7 @@ import type { StoredFile } from './file-service.ts'
 const IV_BYTES = 12
 const CIPHER = 'aes-256-gcm'
 
-/** Associated data of a wrapped key. It cannot be used for another file, owner or bucket. */
+/** Associated data of a wrapped key. With it the key is not valid for another file, owner or bucket. */
 type Binding = Pick<StoredFile, 'bucket' | 'id' | 'owner'>
 
 /** A wrapped key that belongs to another file or was altered. */
@@ -20,7 +20,7 @@ export function wrappingKey (secret: Buffer, salt: Buffer): Buffer {
   return Buffer.from(hkdfSync('sha256', secret, salt, 'locanda/storage/wrap', KEY_BYTES))
 }
 
-/** Encrypts a file's key: 12 bytes nonce, 32 bytes key, 16 bytes tag. */
+/** Encrypts a file's key: 12 bytes of nonce, 32 bytes of key, 16 bytes of tag. */
 export function wrap (key: Buffer, wrapping: Buffer, binding: Binding): Buffer {
   const iv = randomBytes(IV_BYTES)
   const cipher = createCipheriv(CIPHER, wrapping, iv, { authTagLength: TAG_BYTES }).setAAD(bound(binding))
@@ -51,13 +51,13 @@ interface Generation { id: number, key: Buffer }
 
 export interface Generations {
   newest (executor: Executor): Promise<Generation>
-  /** Undefined if this process has never loaded it and it no longer exists. */
+  /** The generation with this id. Undefined if a rotation has deleted it before this process loaded it. */
   find (executor: Executor, id: number): Promise<Generation | undefined>
-  /** Locks the generation until the transaction ends, or the newest if a rotation has deleted it. */
+  /** Locks the generation until the transaction ends. If a rotation has deleted it, locks the newest one. */
   hold (tx: Executor, id: number): Promise<Generation>
 }
 
-/** Loads and caches the generations. Cached ones stay usable after a rotation has deleted them. */
+/** Loads and caches the generations. Cached ones stay usable after a rotation has deleted their rows. */
 export function generations (keys: Pick<Keys, 'derive'>): Generations {
   const secret = keys.derive('storage')
   const known = new Map<number, Generation>()

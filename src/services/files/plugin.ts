@@ -27,8 +27,8 @@ interface FilesOptions {
 }
 
 /**
- * Encrypted files in `DATA_DIR` or an S3 bucket. The database row decides what is stored. A file without a row is an
- * orphan. A request only discards the row, in its own transaction. A worker of any process deletes the file.
+ * Encrypted files in `DATA_DIR` or an S3 bucket. The database row decides whether a file exists. A file without a row
+ * is an orphan. A request discards only the row, in its own transaction. A worker in any process deletes the file.
  */
 export default fp<FilesOptions>(async function files (app, { config, keys, wrapBackend = (each) => each }) {
   const { db, log } = app
@@ -79,7 +79,7 @@ export default fp<FilesOptions>(async function files (app, { config, keys, wrapB
   app.addHook('preClose', worker.stop)
 }, { name: 'files', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'startup-health-check'] })
 
-/** Called before the first file, if files are kept in `DATA_DIR`. */
+/** Called for the first file, if files are in `DATA_DIR`. */
 async function makeFolder (root: string): Promise<void> {
   await mkdir(root, { mode: 0o700 }).catch(ignoring('EEXIST'))
 }

@@ -13,7 +13,7 @@ const FAULTS_MAX = 3
 
 interface WorkerOptions { db: Database, backend: Backend, marker: BackendMarker, log: FastifyBaseLogger }
 
-/** Deletes discarded files in batches. The tombstone is deleted after the file. Deleting a file twice is no error. */
+/** Deletes discarded files in batches. The tombstone is deleted last. A second deletion of a file is no error. */
 export function removalWorker ({ db, backend, marker, log }: WorkerOptions): QueueWorker {
   async function remove (batch: readonly Claimed[]): Promise<boolean> {
     const gone: string[] = []
@@ -42,7 +42,7 @@ export function removalWorker ({ db, backend, marker, log }: WorkerOptions): Que
   return queueWorker<Claimed[]>({
     async claim () {
       if (!await isAnyDue(db)) return undefined
-      // Checked before claiming, because another process may reach files that this one cannot.
+      // Check before the claim, because another process may reach files that this one cannot.
       await marker.require()
       const batch = await claim(db)
       return batch.length > 0 ? batch : undefined
@@ -60,13 +60,13 @@ async function isAnyDue (db: Database): Promise<boolean> {
   return due.length > 0
 }
 
-/** Claims nothing while a backup runs, because its snapshot may predate the discards. The files stay due. */
+/** Claims no files while a backup runs, because its snapshot may be older than the discards. The files stay due. */
 async function claim (db: Database): Promise<Claimed[]> {
   return db.transaction(async (tx) => {
     const due = await tx.select({ id: discarded_files.id }).from(discarded_files)
       .where(lte(discarded_files.next_attempt_at, sql`now()`))
       .orderBy(asc(discarded_files.next_attempt_at)).limit(BATCH).for('update', { skipLocked: true })
-    // Checked after reading the rows: a backup that starts now no longer includes these files.
+    // Check after the rows were read, because a backup that starts now does not contain these files any more.
     if (due.length === 0 || await isBackupUnderWay(tx)) return []
     return tx.update(discarded_files)
       .set({ attempts: sql`${discarded_files.attempts} + 1`, next_attempt_at: LEASE })
@@ -85,7 +85,7 @@ async function forget (db: Database, ids: string[]): Promise<void> {
   if (ids.length > 0) await db.delete(discarded_files).where(inArray(discarded_files.id, ids))
 }
 
-/** Files that were not tried stay due. */
+/** Files that were not tried become due again. */
 async function giveBack (db: Database, claimed: Claimed[]): Promise<void> {
   if (claimed.length === 0) return
   await db.update(discarded_files)

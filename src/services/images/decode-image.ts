@@ -9,8 +9,8 @@ const PNG_SIGNATURE = 8
 const RIFF_HEADER = 12
 
 /**
- * Whether a PNG or WebP file declares several frames. The decoder would silently use the first one, which may differ
- * from what the sender saw. Reads only chunk headers.
+ * Whether a PNG or WebP file declares several frames. The decoder would silently use the first frame, but the sender
+ * may have seen another one. Reads only chunk headers.
  */
 function isAnimated (bytes: Uint8Array, format: string): boolean {
   if (format === 'png') return hasChunk(bytes, PNG_SIGNATURE, pngChunk, 'acTL', 'IDAT')
@@ -20,7 +20,7 @@ function isAnimated (bytes: Uint8Array, format: string): boolean {
 interface Chunk { name: string, next: number }
 type ReadChunk = (view: DataView, at: number) => Chunk
 
-/** Whether the wanted chunk precedes the one that ends the search. */
+/** Whether the wanted chunk is before the one that ends the search. */
 function hasChunk (bytes: Uint8Array, start: number, read: ReadChunk, wanted: string, last: string): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = start; at + 8 <= bytes.byteLength;) {
@@ -32,10 +32,10 @@ function hasChunk (bytes: Uint8Array, start: number, read: ReadChunk, wanted: st
   return false
 }
 
-/** Length, name, data, checksum. */
+/** A PNG chunk: length, name, data, checksum. */
 const pngChunk: ReadChunk = (view, at) => ({ name: nameAt(view, at + 4), next: at + 12 + view.getUint32(at) })
 
-/** Name, length, data, padded to an even length. */
+/** A RIFF chunk: name, length, data padded to an even length. */
 const riffChunk: ReadChunk = (view, at) => {
   const length = view.getUint32(at + 4, true)
   return { name: nameAt(view, at), next: at + 8 + length + length % 2 }
@@ -45,7 +45,7 @@ function nameAt (view: DataView, at: number): string {
   return String.fromCharCode(...[0, 1, 2, 3].map((n) => view.getUint8(at + n)))
 }
 
-/* For tasks of `services/workers`: only their threads load the decoding library. */
+/* For tasks of `services/workers`, because only their threads load the decoding library. */
 
 /** The reason why an image is rejected. */
 export type ImageFault = 'format' | 'damaged' | 'frames' | 'complex' | 'pdf'
@@ -69,13 +69,13 @@ sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
   operation: ['Jpeg', 'Png', 'Webp', 'Heif', 'Tiff'].map((name) => `VipsForeignLoad${name}Buffer`)
 })
-// No image is decoded twice, and the pool limits concurrency.
+// No cache, because no image is decoded twice. No own threads, because the pool limits concurrency.
 sharp.cache(false)
 sharp.concurrency(1)
 
 /**
- * Processes an untrusted image, rotated upright. The format is detected from its content, and its header is checked
- * before decoding.
+ * Processes an untrusted image, rotated upright. Detects the format from the content, and checks the header before
+ * decoding.
  */
 export async function withImage<Made> (
   bytes: Uint8Array, make: (image: Sharp, kind: ImageKind) => Promise<Made>

@@ -1,4 +1,4 @@
-/* Limits of an image, checked in its header before decoding. */
+/* Limits of an image. They are checked in its header before decoding. */
 
 /** Covers the cameras of phones at their largest. Larger images are made to exhaust memory. */
 export const PIXELS_MAX = 50_000_000

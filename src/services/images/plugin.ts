@@ -42,7 +42,7 @@ export interface Images {
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
   /**
-   * Runs another task on untrusted image bytes, with the same errors. The task is the default export of a module and
+   * Runs another task on untrusted image bytes, with the same errors. The task is the default export of a module, and
    * opens the bytes with `withImage`.
    */
   make<Payload extends { bytes: Uint8Array }, Made> (
@@ -88,7 +88,7 @@ export default fp(async function images (app) {
   })
 }, { name: 'images', dependencies: ['workers'] })
 
-/** Small buffers share a larger one with others, so they are copied. */
+/** Small buffers share memory with others, so they are copied. */
 function transferable ({ buffer, byteLength }: Buffer<ArrayBuffer>): ArrayBuffer[] {
   return byteLength === buffer.byteLength ? [buffer] : []
 }

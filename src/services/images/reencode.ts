@@ -12,10 +12,10 @@ export interface Reencoded { bytes: Uint8Array, format: ImageFormat, source: Sou
 const INSIDE = { fit: 'inside', withoutEnlargement: true } as const
 /** Text on a document must stay readable after the second compression. */
 const OUTPUT = {
-  // Optimised Huffman tables save 3% of the bytes, for 70 MB of memory and 67% more time.
+  // Optimised Huffman tables would save 3% of the bytes, but take 70 MB of memory and 67% more time.
   jpeg: { quality: 90, optimiseCoding: false },
   png: {},
-  // Some large images exceed the format's limits at higher quality.
+  // With a higher quality some large images would exceed the format's limits.
   webp: { quality: 80, effort: 2 }
 } as const
 

@@ -8,28 +8,28 @@ declare module 'fastify' {
     addJob (job: Job): void
     /** The jobs of this server. Administrators list and start them. */
     jobs: Pick<JobRunner, 'list' | 'start'>
-    /** Starts no further runs, and waits for running ones. */
+    /** Starts no further runs, and waits for the running ones. */
     stopJobs (): Promise<void>
   }
 }
 
 interface JobsOptions {
-  /** False to run jobs only at the start and manually. */
+  /** If false, jobs run only at the start and by hand. */
   byClock?: boolean | undefined
 }
 
-/** Interval between checks for due jobs. All schedules are multiples of it. */
+/** Interval between two checks for due jobs. All schedules are multiples of it. */
 const LOOK = '*/30 * * * * *'
 
 /**
  * Recurring jobs. Each scheduled run happens once across all processes, unless the job belongs to every process. A run
- * missed while no server or database was available is made up at the start or the next check.
+ * that was missed because no server or database was available happens at the start or the next check.
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, sql, log } = app
   const runner = jobRunner({ db, log, isReported: app.isDiskFullReported, shutdownSignal: app.shutdownSignal })
   const look = async (now?: Date) => {
-    // Logs a full disk and its recovery also without requests.
+    // So the log reports a full disk and its recovery even without requests.
     await app.isDiskFull(sql)
     await runner.runDue(now)
   }
@@ -38,7 +38,7 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
     // A process that was busy or suspended checks late, and only once for several missed times.
     missedExecutionTolerance: Infinity,
     suppressMissedWarning: true,
-    // Replaces the console.
+    // Replaces the console as logger.
     logger: {
       debug () {},
       info () {},
@@ -55,7 +55,7 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   })
   app.addHook('onReady', async () => {
     if (byClock) void clock.start()
-    // Not awaited: the server is ready before the jobs have run.
+    // Not awaited, because the server is ready before the jobs have run.
     void look()
   })
   app.addHook('preClose', () => app.stopJobs())

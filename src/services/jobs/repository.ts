@@ -3,26 +3,26 @@ import { jobs as table } from '#drizzle/tables/jobs.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { LEASE } from '../queue/worker.ts'
 
-/* Scheduled times are by the clocks of processes, all other times by the database's clock. */
+/* Scheduled times come from the clocks of processes, all other times from the database's clock. */
 
-/** A job's row. A run with a lease is in progress, or its process has died. */
+/** A job's row. If it has a lease, the run is in progress or its process has died. */
 export type JobRow = typeof table.$inferSelect & {
-  /** The lease has expired and the run has no recorded end. */
+  /** Whether the lease has expired and the end of the run is not recorded. */
   isLost: boolean
 }
 
-/** How a run ended. */
+/** The end of a run. */
 export interface End { outcome: 'riuscito' | 'fallito' | 'interrotto', error: string | null }
 
 const IS_LOST = lt(table.lease_until, sql`now()`)
 const IS_FREE = or(isNull(table.lease_until), IS_LOST)
 
-/** Registers jobs. A known job keeps its next time unless its schedule has changed. A missed time stays due. */
+/** Registers jobs. A known job keeps its next time, unless its schedule has changed. A missed run stays due. */
 export async function registerJobs (
   db: Database,
   jobs: readonly Pick<JobRow, 'name' | 'cron' | 'next_run_at'>[]
 ): Promise<void> {
-  // Sorted, so that processes that start together cannot deadlock.
+  // Sorted, because processes that start together could deadlock with different orders.
   const rows = [...jobs].sort((one, other) => (one.name < other.name ? -1 : 1))
   if (rows.length === 0) return
   await db.insert(table).values(rows).onConflictDoUpdate({
@@ -36,7 +36,7 @@ export async function registerJobs (
   })
 }
 
-/** A due job that is not running, or the lost run of a dead process. */
+/** A job that is due and not running, or the lost run of a dead process. */
 export type DueJob = Pick<JobRow, 'name' | 'next_run_at' | 'claimed_by'>
 
 /** Finds the given jobs that are due or have a lost run. */
@@ -51,8 +51,8 @@ export async function findDue (db: Database, names: readonly string[], now: Date
 }
 
 /**
- * Claims a scheduled or a lost run. One process wins, by moving the next time. Scheduled times are compared with each
- * other, not with clocks, so that clock differences do not matter.
+ * Claims a scheduled or a lost run. The first process that changes the next time gets the run. Scheduled times are
+ * compared with each other, not with clocks, so that differences between clocks do not matter.
  * @param run the id of the run
  * @param next the following scheduled time
  */
@@ -68,7 +68,7 @@ export async function takeDue (
   return taken.length > 0
 }
 
-/** Claims a run now, in the caller's transaction. The scheduled time stays. */
+/** Claims a run now, in the caller's transaction. Does not change the next scheduled time. */
 export async function takeNow (executor: Executor, name: string, run: string): Promise<boolean> {
   const taken = await executor
     .update(table)
@@ -78,7 +78,7 @@ export async function takeNow (executor: Executor, name: string, run: string): P
   return taken.length > 0
 }
 
-/** @returns false if the run counted as lost. Another process may have restarted it */
+/** @returns false if the lease had expired, because another process may have started the run again */
 export async function renewLease (db: Database, name: string, run: string): Promise<boolean> {
   const renewed = await db
     .update(table)

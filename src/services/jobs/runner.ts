@@ -10,16 +10,16 @@ import {
   takeNow
 } from './repository.ts'
 
-/** A recurring job. Each scheduled run is made by one of all processes on the database. */
+/** A recurring job. For each scheduled time, one process of all that share the database runs it. */
 export interface Job {
   name: string
-  /** Description for users, in Italian. */
+  /** A description for users, in Italian. */
   description: string
-  /** A cron expression, Europe/Rome. */
+  /** A cron expression in the time zone Europe/Rome. */
   cron: string
-  /** Every process runs the job itself. */
+  /** Whether every process runs the job. */
   everyProcess?: boolean
-  /** A job of every process also runs when the server is ready. */
+  /** Whether a job of every process also runs when the server is ready. */
   atStart?: boolean
   run (): Promise<void>
 }
@@ -36,7 +36,7 @@ function timesOf (cron: string): ScheduledJob['nextAfter'] {
   const task = createTask(cron, () => {}, { timezone: 'Europe/Rome' })
   return (instant) => {
     const from = new Date(Math.max(instant.getTime(), Date.now()))
-    // The instant may be in the future of a clock that was set back.
+    // The instant may be in the future if the clock was set back.
     for (let count = 2; ; count *= 2) {
       const time = task.getNextRuns(count).find((at) => at > from)
       if (time !== undefined) return time
@@ -77,7 +77,7 @@ function lastRun (row?: JobRow): Pick<JobResponse, 'ultimo_avvio' | 'durata_ms' 
   }
 }
 
-/** A started run. `ended` resolves when its end is recorded, also after a failure. */
+/** A started run. `ended` resolves when its end is recorded, even after a failure. */
 export interface Run { ended: Promise<void> }
 
 export type JobRunner = ReturnType<typeof jobRunner>
@@ -85,17 +85,17 @@ export type JobRunner = ReturnType<typeof jobRunner>
 export interface RunnerOptions {
   db: Database
   log: FastifyBaseLogger
-  /** Whether the log already reports the cause of this error (a full disk), for all jobs together. */
+  /** Whether the log already reports the cause of the error (a full disk), once for all jobs. */
   isReported?: (err: unknown) => boolean
   renewEveryMs?: number
-  /** Aborted when shutdown begins. */
+  /** Aborts when shutdown begins. */
   shutdownSignal?: AbortSignal
 }
 
 /**
  * Runs the jobs of this process. A run has a lease that its process renews. A run is repeated if its process died, was
- * suspended longer than the lease, or could not record the end. So is a run that failed because of shutdown. Jobs must
- * therefore be idempotent.
+ * suspended longer than the lease, or could not record the end. A run that failed because of shutdown is repeated too.
+ * So jobs must be idempotent.
  */
 export function jobRunner (
   {
@@ -106,7 +106,7 @@ export function jobRunner (
   const jobs = new Map<string, ScheduledJob>()
   /** Names of the jobs that this process runs or is about to run. */
   const running = new Set<string>()
-  /** Shutdown waits for these. */
+  /** The runs for which shutdown waits. */
   const underWay = new Set<Promise<void>>()
   let registration: Promise<void> | undefined
   let stopped = false
@@ -150,8 +150,8 @@ export function jobRunner (
   }
 
   /**
-   * Runs a job now. Its scheduled time stays.
-   * @param record last statement of the transaction that claims the run. If it fails, nothing runs
+   * Runs a job now. Does not change its next scheduled time.
+   * @param record runs last in the transaction that claims the run. If it fails, the job does not run
    * @returns the run, or `running` if one is in progress, for a shared job in any process
    */
   async function start (
@@ -177,7 +177,7 @@ export function jobRunner (
       .map((job) => present(job, rows.get(job.name), running.has(job.name)))
   }
 
-  /** Starts no further runs, and waits for running ones. */
+  /** Starts no further runs, and waits for the running ones. */
   async function stop (): Promise<void> {
     stopped = true
     while (underWay.size > 0) await Promise.all(underWay)
@@ -227,7 +227,7 @@ export function jobRunner (
       const durationMs = performance.now() - startedAt
       await recordRun(db, name, nextAfter(new Date()), { ...end, durationMs })
     } catch (err) {
-      // If the database is down, only the job's own failure is logged.
+      // If the database is down, log only the job's own failure.
       if (end.outcome === 'riuscito') report(err, 'the end of a job could not be recorded', name)
     }
   }

@@ -5,7 +5,7 @@ import { mails } from '#drizzle/tables/mail.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
 import { waitAtMost } from '#src/lib/wait-at-most.ts'
 
-/** The delivery status of a mail. The recipient is erased once delivery has ended. */
+/** The delivery status of a mail. At the end of the delivery the recipient is erased. */
 export type DeliveryStatus = Pick<
   typeof mails.$inferSelect,
   'id' | 'message_id' | 'stato' | 'reply' | 'last_error' | 'attempts' | 'next_attempt_at' | 'created_at' | 'sent_at'
@@ -23,7 +23,7 @@ const columns = {
   sent_at: mails.sent_at
 }
 
-/** In milliseconds. Any process may deliver the mail, so the rows are polled. */
+/** Poll interval in milliseconds. Polling is needed because another process may deliver the mail. */
 const POLL_MS = 200
 
 /** Reads the status of mails, ordered by id. Deleted mails are left out. */
@@ -32,8 +32,8 @@ export async function readDeliveryStatuses (db: Executor, ids: readonly number[]
 }
 
 /**
- * Returns the status of mails once each was tried, or after `ms` milliseconds, however slow the database is. It never
- * fails, because the mails are queued. Mails that could not be read are left out.
+ * Returns the status of mails after each was tried, or after `ms` milliseconds, even with a slow database. It never
+ * fails, because the mails are already queued. Mails whose status could not be read are left out.
  */
 export async function awaitDelivery (
   db: Database,
@@ -59,7 +59,7 @@ export async function awaitDelivery (
   return known
 }
 
-/** A mail that waits for its next attempt stays so for about a minute. */
+/** A mail that waits for its next attempt does not change for about a minute. */
 function wasTried ({ stato, last_error }: DeliveryStatus): boolean {
   return stato !== 'in_coda' || last_error !== null
 }

@@ -1,24 +1,24 @@
 import { domainToASCII } from 'node:url'
 
-/** RFC 5321, 4.5.3.1: a path has at most 256 octets with its angle brackets, a local part 64. */
+/** RFC 5321, 4.5.3.1: a path has at most 256 octets with its angle brackets, and a local part 64. */
 const ADDRESS_BYTES = 254
 const LOCAL_MAX = 64
 
 /**
- * The dot-string of RFC 5321, without `!`, `%`, `/` and `|`, which some mail systems read as route, file or command.
- * Also without `=?`, which starts an encoded word, and could be decoded into another address.
+ * The dot-string of RFC 5321, without `!`, `%`, `/` and `|`, because some mail systems read these as route, file or
+ * command. Also without `=?`, which starts an encoded word that could be decoded into another address.
  */
 const LOCAL = /^(?!.*=\?)[\w#$&'*+=?^`{}~-]+(?:\.[\w#$&'*+=?^`{}~-]+)*$/
 /** Characters allowed in a domain before UTS-46 mapping. Control and format characters are excluded. */
 const WRITTEN_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u
-/** At least two labels, the last not numeric: an Internet domain, not a local host name or an IP address. */
+/** At least two labels, the last not numeric. So it is no local host name, and no IP address. */
 const DOMAIN = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/
 
 export interface Mailbox { name: string, address: string }
 
 /**
- * Normalizes a plain e-mail address, with an ASCII domain in lower case. Undefined for anything else. Quotes, comments,
- * groups, routes, IP literals and line ends are rejected, because parsers disagree about them.
+ * Normalizes a plain e-mail address, with an ASCII domain in lower case. Undefined for any other text. Quotes,
+ * comments, groups, routes, IP literals and line ends are rejected, because parsers disagree about them.
  */
 export function plainAddress (text: string): string | undefined {
   if (Buffer.byteLength(text) > ADDRESS_BYTES) return undefined
@@ -31,7 +31,7 @@ export function plainAddress (text: string): string | undefined {
   return DOMAIN.test(domain) && address.length <= ADDRESS_BYTES ? address : undefined
 }
 
-/** Parses a sender, `address` or `Name <address>`. Undefined for anything else. */
+/** Parses a sender, `address` or `Name <address>`. Undefined for any other text. */
 export function mailbox (text: string): Mailbox | undefined {
   const open = text.endsWith('>') ? text.lastIndexOf('<') : -1
   const name = open === -1 ? '' : text.slice(0, open).trim().replace(/^"(.*)"$/, '$1')

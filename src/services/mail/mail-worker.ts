@@ -7,7 +7,7 @@ import { classifySmtpError, replyCodesOf, UNREADABLE, type SmtpFailure } from '.
 import { claim, delivered, failed, forgetRefusedLogin, unsealMail, type Claimed, type Mail } from './queue.ts'
 import type { Transport } from './transport.ts'
 
-/** Timeout of a whole attempt. Shorter than a lease. */
+/** Timeout of a whole attempt. It is shorter than a lease. */
 const ATTEMPT_MS = 100_000
 
 interface WorkerOptions {
@@ -15,14 +15,14 @@ interface WorkerOptions {
   keys: Keys
   transport: Transport
   log: FastifyBaseLogger
-  /** Whether the log already reports the cause of the error, a full disk. */
+  /** Whether the log already reports the cause of the error (a full disk). */
   isReported?: (err: unknown) => boolean
   closeWithinMs?: number
 }
 
 /**
- * Delivers queued mails at least once. If a process or connection dies after the server accepted a mail, but before
- * this is recorded, the mail is sent again with the same Message-ID.
+ * Delivers queued mails at least once. If a process or connection dies after the mail server accepted a mail, but
+ * before that is recorded, the mail is sent again with the same Message-ID.
  */
 export function mailWorker ({ db, keys, transport, log, isReported, closeWithinMs }: WorkerOptions): QueueWorker {
   let started = false

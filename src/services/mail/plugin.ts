@@ -11,10 +11,10 @@ import { smtpTransport } from './transport.ts'
 import { mailWorker } from './mail-worker.ts'
 
 export interface Mailer {
-  /** A mail server is configured. */
+  /** Whether a mail server is configured. */
   configured: boolean
   /**
-   * Queues a mail, to be sent after the caller's transaction commits. See `deliver`.
+   * Queues a mail, which is sent after the commit of the caller's transaction. See `deliver`.
    * @throws PostaNonConfigurata without a server; CampiNonValidi for an invalid recipient or subject
    */
   enqueue (executor: Executor, mail: Mail): Promise<{ id: number, messageId: string }>
@@ -23,8 +23,8 @@ export interface Mailer {
   /** The delivery status of mails. Deleted mails are left out. */
   deliveryStatuses (ids: readonly number[]): Promise<DeliveryStatus[]>
   /**
-   * Resolves with the delivery statuses when a process has tried each mail, or after `ms` milliseconds. Never rejects:
-   * statuses that cannot be read are left out.
+   * Resolves with the delivery statuses when each mail was tried, or after `ms` milliseconds. Never rejects: statuses
+   * that cannot be read are left out.
    */
   awaitDelivery (ids: readonly number[], ms: number): Promise<DeliveryStatus[]>
 }

@@ -13,7 +13,7 @@ import { REFUSED_LOGIN, type SmtpFailure } from './smtp-errors.ts'
 /** A mail to one recipient. */
 export interface Mail { to: string, subject: string, html: string, text: string }
 
-/** A mail claimed by this process. `attempts` includes this one and distinguishes this claim from later ones. */
+/** A mail claimed by this process. `attempts` includes this attempt, and distinguishes this claim from later ones. */
 export interface Claimed { id: number, message_id: string, content: Buffer | null, attempts: number }
 
 const SUBJECT_MAX = 255
@@ -21,7 +21,7 @@ const SUBJECT_MAX = 255
 export const NO_ADDRESS = 'non è un indirizzo e-mail valido'
 export const NO_SUBJECT = `deve essere una riga, da 1 a ${SUBJECT_MAX} caratteri`
 
-/** Truncated, because the columns would round up, and the mail would not be due at once. */
+/** Truncated, because the columns would round up, and then the mail would be due later. */
 const NOW = sql`date_trunc('milliseconds', now())`
 
 /**
@@ -53,7 +53,7 @@ export function isSubject (text: string): boolean {
 
 /**
  * Claims the mail that has been due longest, for the lease of one attempt. After a refused login no mail is due until
- * its back-off ends, because repeated wrong passwords would lock the mailbox.
+ * the back-off ends, because repeated wrong passwords would lock the mailbox.
  */
 export async function claim (db: Database): Promise<Claimed | undefined> {
   const refused = db.select({ id: mails.id }).from(mails)
@@ -79,7 +79,7 @@ export async function delivered (db: Database, mail: Claimed, reply: string | nu
   await db.update(mails).set({ stato: 'inviata', content: null, sent_at: sql`now()`, reply }).where(stillMine(mail))
 }
 
-/** Records a failed attempt, retried until the mail is 24 hours old. A permanent failure ends delivery. */
+/** Records a failed attempt. The mail is retried until it is 24 hours old. A permanent failure ends the delivery. */
 export async function failed (
   db: Database,
   mail: Claimed,
@@ -101,7 +101,7 @@ export async function failed (
   return row?.stato ?? 'in_coda'
 }
 
-/** After a restart the login is retried, because the password may have been corrected. */
+/** Allows a login after a restart, because the password may have been corrected. */
 export async function forgetRefusedLogin (db: Database): Promise<void> {
   await db.update(mails).set({ next_attempt_at: NOW })
     .where(and(eq(mails.stato, 'in_coda'), eq(mails.last_error, REFUSED_LOGIN)))
@@ -120,7 +120,7 @@ export async function deleteOld (db: Database): Promise<void> {
   await deleteInBatches(db, mails, lt(mails.created_at, sql`now() - interval '30 days'`))
 }
 
-/** False if the lease expired and another process claimed the mail. */
+/** Condition: no other process has claimed the mail after the lease expired. */
 function stillMine ({ id, attempts }: Claimed) {
   return and(eq(mails.id, id), eq(mails.stato, 'in_coda'), eq(mails.attempts, attempts))
 }

@@ -1,4 +1,4 @@
-/** A code, and an enhanced code of the same class: `550 5.1.1 …`, or `550-5.1.1 …` of several lines. */
+/** A code, and an enhanced code of the same class: `550 5.1.1 …`, or `550-5.1.1 …` in a reply of several lines. */
 const REPLY = /^(([2-5])\d\d)(?:[ -](\2\.\d{1,3}\.\d{1,3})(?!\S))?/
 
 /**

@@ -5,7 +5,7 @@ import type { Mailbox } from './mail-address.ts'
 import type { Mail } from './queue.ts'
 import { replyCodes } from './smtp-reply-codes.ts'
 
-/** Timeouts in milliseconds. RFC 5321 grants minutes for each step, but other mails wait, and the queue retries. */
+/** Timeouts in milliseconds. RFC 5321 allows minutes for each step, but other mails wait, and the queue retries. */
 const TIMEOUTS = {
   dnsTimeout: 10_000,
   connectionTimeout: 20_000,
@@ -13,15 +13,15 @@ const TIMEOUTS = {
   socketTimeout: 45_000,
   socketCloseTimeout: 2000
 }
-/** A connection serves one batch of the queue. If it stayed idle, the server might close it during the next mail. */
+/** A connection is used for one batch of the queue. An idle one could be closed during the next mail. */
 const IDLE_MS = 5000
 
 export interface Transport {
   /** The SMTP server. */
   server: { host: string, port: number }
-  /** Resolves with the codes of the server's reply (`replyCodes`) when it has accepted the mail. */
+  /** Sends a mail. Resolves with the codes of the server's reply (`replyCodes`) when the server has accepted it. */
   send (mail: Mail, messageId: string, signal: AbortSignal): Promise<string | null>
-  /** Closes every connection, even while sending. */
+  /** Closes every connection, even during an attempt. */
   close (): Promise<void>
 }
 
@@ -44,9 +44,9 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
     async send ({ to, subject, html, text }, messageId, signal) {
       opened ??= open()
       const { transporter, encodeWord } = await opened
-      // Text that looks like an encoded word would be sent unchanged and decoded by the recipient.
+      // Encode text that looks like an encoded word, because the recipient would decode it otherwise.
       const inert = subject.includes('=?') ? encodeWord(subject, 'B', 52) : subject
-      // Addresses are objects and all else strings, so that nodemailer parses nothing and opens no file or URL.
+      // Addresses are objects and other fields strings, so that nodemailer parses none, and opens no file or URL.
       const message = { from, to: { name: '', address: to }, subject: inert, html, text, messageId, signal }
       const { response } = await transporter.sendMail(message)
       return replyCodes(response)
@@ -58,8 +58,8 @@ export function smtpTransport (url: string, from: Mailbox): Transport {
 }
 
 /**
- * The connection of `SMTP_URL`: TLS from the start (`smtps:`), or STARTTLS, which is optional only on loopback. URL
- * parameters are rejected, because they could turn off nodemailer's certificate verification.
+ * The options of `SMTP_URL`: TLS from the start (`smtps:`), or STARTTLS, which is optional only on loopback. URL
+ * parameters are rejected, because they could disable nodemailer's certificate verification.
  * @throws ConfigError without the URL, which may contain a password
  */
 export function smtpOptions (url: string): SMTPPoolOptions & Transport['server'] {
@@ -68,17 +68,17 @@ export function smtpOptions (url: string): SMTPPoolOptions & Transport['server']
   const secure = protocol === 'smtps:'
   return {
     host: hostname.replace(/^\[(.*)\]$/, '$1'),
-    // Default ports (RFC 8314).
+    // The default ports (RFC 8314).
     port: port === '' ? (secure ? 465 : 587) : Number(port),
     secure,
     // `URL` does not normalize the host of an unknown scheme.
     requireTLS: !secure && !isLoopbackHost(hostname.toLowerCase()),
-    // Explicit, so that NODE_TLS_REJECT_UNAUTHORIZED is ignored.
+    // Set explicitly, so that NODE_TLS_REJECT_UNAUTHORIZED has no effect.
     tls: { rejectUnauthorized: true, minVersion: 'TLSv1.2' },
     ...(username === '' ? {} : { auth: { user: decode(username), pass: decode(password) } }),
-    // Sequential, so that a refused login occurs once.
+    // One connection, so that a refused login occurs only once.
     maxConnections: 1,
-    // Only the queue retries: the server may have accepted a mail whose connection broke.
+    // Only the queue retries, because the server may have accepted a mail before the connection broke.
     maxRequeues: 0,
     idleTimeout: IDLE_MS,
     logger: false,

@@ -3,11 +3,11 @@ import { waitAtMost } from '#src/lib/wait-at-most.ts'
 
 /*
  * Queues of rows. A worker claims the row that has been due longest (`FOR UPDATE SKIP LOCKED`) by moving its next
- * attempt to the end of a lease. A task is carried out at least once: if a process dies, its lease expires and another
+ * attempt to the end of a lease. A task is executed at least once: if a process dies, the lease expires, and another
  * process repeats the task.
  */
 
-/** The end of a lease. An attempt is shorter than a lease, and longer work renews its lease. */
+/** The end of a lease. An attempt is shorter than a lease, or it renews the lease. */
 export const LEASE = sql`now() + interval '2 minutes'`
 
 /** Seconds between attempts. The delay doubles after each failure. */
@@ -35,32 +35,32 @@ const CLOSE_WITHIN_MS = 10_000
 export interface QueueWorker {
   /** Claims due tasks, without waiting for them. */
   wake (): void
-  /** Starts no further attempts and waits for running ones. Slow ones are aborted, and repeated after the restart. */
+  /** Starts no further attempts, and waits for running ones. Slow ones are aborted, and repeated after the start. */
   stop (): Promise<void>
 }
 
 interface QueueOptions<Task> {
-  /** Claims the next task under a lease. Undefined: no task is due. */
+  /** Claims the next task under a lease. Undefined when no task is due. */
   claim (): Promise<Task | undefined>
   /**
-   * Carries out a task and records its outcome.
-   * @returns false if the next task would fail, too. The queue then pauses until `wake` is called
+   * Executes a task and records its outcome.
+   * @returns false if the next task would also fail. Then the queue pauses until `wake` is called
    */
   carryOut (task: Task, signal: AbortSignal): Promise<boolean>
   onError (err: unknown): void
-  /** Concurrent attempts of this process. A queue that keeps an order per key claims no two tasks of one key. */
+  /** Concurrent attempts of this process. A queue with an order per key never claims two tasks of one key at once. */
   concurrency?: number
   closeWithinMs?: number | undefined
 }
 
-/** Works on one queue, which any number of processes may share. */
+/** Executes the tasks of one queue, which any number of processes may share. */
 export function queueWorker<Task> (options: QueueOptions<Task>): QueueWorker {
   const { claim, carryOut, onError, concurrency = 1, closeWithinMs = CLOSE_WITHIN_MS } = options
   const end = new AbortController()
   const abort = new AbortController()
   const attempts = new Set<Promise<void>>()
   let claiming: Promise<void> | undefined
-  /** A task may be due that was not claimed yet. */
+  /** Whether a task may be due that is not claimed yet. */
   let wanted = false
   const hasRoom = () => attempts.size < concurrency && !end.signal.aborted
 

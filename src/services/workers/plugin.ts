@@ -2,11 +2,11 @@ import { availableParallelism } from 'node:os'
 import fp from 'fastify-plugin'
 import { workerPool, type Workers } from './pool.ts'
 
-/** Concurrent PDFs. On several processors one is left to the event loop. */
+/** Maximum concurrent PDFs. With several processors, one is left to the event loop. */
 const PDF_THREADS_MAX = 2
-/** Waiting tasks of one pool. */
+/** Maximum waiting tasks of one pool. */
 const WAITING = 32
-/** Together with the longest task this is shorter than the timeout of a proxy in front (two minutes). */
+/** Maximum wait. With the longest task it is shorter than the usual timeout of a proxy (two minutes). */
 const WAIT_MS = 60_000
 const MEMORY_MB = 256
 const IDLE_MS = 30_000
@@ -14,14 +14,14 @@ const IDLE_MS = 30_000
 declare module 'fastify' {
   interface FastifyInstance {
     pdfWorkers: Workers
-    /** A single thread, for tasks whose native memory no limit covers. */
+    /** A single thread, for tasks that use native memory, which no limit covers. */
     imageWorkers: Workers
-    /** Searches decoded pictures for a machine-readable zone. */
+    /** Searches decoded images for a machine-readable zone. */
     zoneWorkers: Workers
   }
 }
 
-/** CPU-heavy tasks run off the event loop. PDFs, images and zones have separate pools. */
+/** Runs tasks with much computation outside the event loop. PDFs, images and zones have separate pools. */
 export default fp(async function workers (app) {
   const limits = { waiting: WAITING, waitMs: WAIT_MS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
   const pools = {

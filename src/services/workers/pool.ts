@@ -5,25 +5,25 @@ import { limitedSignal, type LimitedSignal } from '#src/lib/limited-signal.ts'
 import { fairQueue } from '#src/lib/concurrency-limit.ts'
 import { LavoroNonIniziato, LavoroNonRiuscito, LavoroTroppoLungo } from './errors.ts'
 
-/** A function that runs in a thread. Payload and result are cloned. `never`: each task declares its own payload. */
+/** A function that runs in a thread. Payload and result are cloned. `never`: each task declares its payload. */
 export type Task = (payload: never) => unknown
 
 export interface RunOptions {
-  /** The caller. Callers take turns. */
+  /** The caller. Callers are served in turn. */
   caller: string
   /** Milliseconds from the start of the task to its result. The time in the queue does not count. */
   deadlineMs: number
-  /** Aborted when the result is no longer needed. */
+  /** Aborts when the result is not needed any more. */
   signal?: AbortSignal | undefined
-  /** Buffers transferred instead of copied. They are empty afterwards. */
+  /** Buffers that are transferred instead of copied. They are empty afterwards. */
   transfer?: readonly ArrayBuffer[] | undefined
 }
 
 /** Runs heavy tasks in threads. */
 export interface Workers {
   /**
-   * Runs the task that a module (a `.ts` file) exports as default. Tasks should return refusals as results: a thrown
-   * error loses its class.
+   * Runs the task that a module (a `.ts` file) exports as default. Tasks should return refusals as results, because a
+   * thrown error loses its class.
    * @throws ServizioOccupato when the queue is full, or the task did not start in time
    * @throws LavoroTroppoLungo past the deadline. The thread is ended
    * @throws LavoroNonRiuscito when the thread ends by itself, e.g. by its memory limit
@@ -33,31 +33,31 @@ export interface Workers {
 }
 
 export interface PoolOptions {
-  /** Concurrent tasks, each in its own thread. */
+  /** Number of concurrent tasks. Each has its own thread. */
   threads: number
-  /** Tasks that may wait, of all callers together. */
+  /** Maximum tasks that wait, of all callers together. */
   waiting: number
   /** Maximum milliseconds that a task waits. */
   waitMs: number
-  /** Megabytes of JavaScript heap per task. Native memory of libraries is not counted. */
+  /** Megabytes of JavaScript heap per task. The native memory of libraries is not included. */
   memoryMb: number
-  /** Milliseconds until an idle thread ends. */
+  /** Milliseconds after which an idle thread ends. */
   idleMs: number
 }
 
 interface WorkerPool extends Workers {
-  /** Number of tasks now. */
+  /** The number of tasks now. */
   count (): { running: number, waiting: number }
   /** Ends the threads. Running and queued tasks fail. */
   close (): Promise<void>
 }
 
-/** Piscina's messages when a thread ends without an error of the task. */
+/** Piscina's messages when a thread ends without an error from the task. */
 const EXITED = /^worker exited with code|^Terminating worker thread$/
 
 /**
- * A bounded thread pool. Threads start with the first task and end when idle. Tasks queue here, not in Piscina, so that
- * the pool knows which tasks never started. Only those may be retried.
+ * A bounded thread pool. Threads start with the first task, and end when they are idle. Tasks wait in this queue, not
+ * in Piscina's, so that the pool knows which tasks never started. Only those may be retried.
  */
 export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: PoolOptions): WorkerPool {
   const queue = fairQueue({ places: threads, waiting, waitMs })
@@ -71,7 +71,7 @@ export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: Pool
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: idleMs,
-      // Otherwise idle threads block, and so does pending work of libraries.
+      // With atomics an idle thread blocks, and so does pending work of libraries.
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
       env: environment(),
@@ -115,7 +115,7 @@ export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: Pool
 }
 
 /**
- * Environment of the threads. They process untrusted input and get no configuration. The compile cache reduces the
+ * Environment of the threads. They process untrusted input, so they get no configuration. The compile cache reduces the
  * start of a PDF thread from 0.65 s to 0.48 s of processor time.
  */
 function environment (): { NODE_COMPILE_CACHE?: string } {

@@ -33,13 +33,13 @@ function readFileSize (value: number | string): number {
   return checkFileSize(Math.floor(Number(amount) * (UNITS[unit.toLowerCase()] ?? 1)))
 }
 
-/** @throws StorageError EntityTooLarge, as the real server for a limit above its own */
+/** @throws StorageError EntityTooLarge, like the real server for a limit above its own */
 function checkFileSize (bytes: number): number {
   if (bytes > FILE_BYTES_MAX) throw new StorageError('EntityTooLarge')
   return bytes
 }
 
-/** Files that one transaction discards. */
+/** Maximum files that one transaction discards. */
 const BATCH = 1000
 
 const UPDATED = 'Successfully updated'
@@ -70,7 +70,7 @@ const deleteRoute = route({ access: 'admin' }, 'storageDeleteBucket', 'Elimina u
   params: BucketParams, response: { 200: Done(DELETED) }
 })
 
-/** Buckets: every authenticated caller sees them, administrators create and change them. */
+/** Buckets. Every authenticated caller may see them. Only administrators may create and change them. */
 const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { namedFiles }) => {
   const { db, files } = app
 
@@ -137,7 +137,7 @@ const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { n
 }
 export default bucketRoutes
 
-/** @throws StorageError for a bucket of the product, or an invalid name */
+/** @throws StorageError for a built-in bucket, or an invalid name */
 function changeable (id: string): string {
   if (!isBucketName(id)) throw new StorageError('NoSuchBucket')
   if (isOfTheProduct(id)) throw new StorageError('AccessDenied', 'This bucket cannot be changed')

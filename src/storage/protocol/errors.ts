@@ -5,13 +5,13 @@ import { databaseProblem } from '#src/database/problems.ts'
 import { challenge } from '#src/http/errors.ts'
 
 interface Kind {
-  /** The status in the body. Most errors are sent as HTTP 400 all the same. */
+  /** The status in the body. Most errors have HTTP status 400 nevertheless. */
   status: number
   error: string
   message: string
 }
 
-/** The Supabase Storage errors that this server returns, with the original texts. Clients act on the codes. */
+/** The Supabase Storage errors that this server returns, with the original texts. Clients react to the codes. */
 const KINDS = {
   NoSuchBucket: { status: 404, error: 'Bucket not found', message: 'Bucket not found' },
   NoSuchKey: { status: 404, error: 'not_found', message: 'Object not found' },
@@ -30,7 +30,7 @@ const KINDS = {
     status: 409, error: 'ResourceNotEmpty', message: 'The bucket you tried to delete is not empty'
   },
   FeatureNotEnabled: { status: 409, error: 'FeatureNotEnabled', message: 'The feature is not enabled on this server' },
-  // The real server's answer to a request without a token.
+  // The real server's response to a request without a token.
   NoCredentials: { status: 401, error: 'Unauthorized', message: 'Invalid Compact JWS' },
   AccessDenied: { status: 403, error: 'Unauthorized', message: 'Access denied' },
   SlowDown: { status: 429, error: 'SlowDown', message: 'Too many requests, please try again later' },
@@ -43,7 +43,7 @@ const KINDS = {
 
 type StorageErrorCode = keyof typeof KINDS
 
-/** Kinds that use another code, because the protocol has none for them. */
+/** Kinds with another code, because the protocol has no code for them. */
 const CODES = {
   NoSuchRoute: 'InvalidRequest', NoCredentials: 'AccessDenied', Unavailable: 'SlowDown', DiskFull: 'InternalError'
 } as const satisfies Partial<Record<StorageErrorCode, StorageErrorBody['code']>>
@@ -52,7 +52,7 @@ function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
   return kind in CODES ? CODES[kind as keyof typeof CODES] : kind as Exclude<StorageErrorCode, keyof typeof CODES>
 }
 
-/** Statuses that are also sent over HTTP, because clients need them. All others become 400, as in the real server. */
+/** Statuses that are also HTTP statuses, because clients need them. All others become 400, like on the real server. */
 const TOLD = new Set([401, 403, 416, 429, 500, 503, 507])
 
 export class StorageError extends Error {
@@ -63,7 +63,7 @@ export class StorageError extends Error {
   }
 }
 
-/** The errors of this API that a client of the protocol can act on. */
+/** The errors of this API to which a client of the protocol can react. */
 const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
   NON_AUTENTICATO: 'NoCredentials',
   NON_AUTORIZZATO: 'AccessDenied',
@@ -83,12 +83,10 @@ const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
   FST_REQ_FILE_TOO_LARGE: 'EntityTooLarge'
 }
 
-/** Messages of Node and the form parser for a body that is truncated or no form. */
+/** Messages of Node and the form parser about a body that is truncated or no form. */
 const BROKEN_BODY = /^(?:aborted|Unexpected end of|Multipart: Boundary not found|Part terminated early|Malformed part)/
 
-/**
- * Renders an error for the clients of Supabase Storage. Unexpected errors are logged and answered with a fixed text.
- */
+/** Renders an error for the clients of Supabase Storage. Logs unexpected errors, and responds with a fixed text. */
 export function renderStorageError (err: FastifyError | StorageError, request: FastifyRequest, reply: FastifyReply) {
   const { code, message } = translate(err)
   const { status, error } = KINDS[code]
@@ -121,13 +119,13 @@ function translate (err: FastifyError | StorageError): StorageError {
   return new StorageError(status === 503 ? 'Unavailable' : 'InternalError')
 }
 
-/** Names the invalid field, never its value, which may be a link's token. */
+/** Names the invalid field, but not its value, which may be the token of a link. */
 function invalid ({ validation, validationContext = 'body' }: FastifyError): StorageError {
   const [first] = validation ?? []
   return new StorageError('InvalidRequest', `${validationContext}${first?.instancePath ?? ''} ${first?.message ?? ''}`)
 }
 
-/** Supabase Storage's errors for links, in fixed words, so that the token is not repeated. */
+/** Supabase Storage's errors for links. The texts are fixed, so that they do not repeat the token. */
 const FAULTS: Readonly<Record<LinkFault, () => StorageError>> = {
   invalid: () => new StorageError('InvalidJWT', 'signature verification failed'),
   expired: () => new StorageError('InvalidJWT', '"exp" claim timestamp check failed'),

@@ -14,7 +14,7 @@ import { route, type ProtocolOptions } from '../named-files.ts'
 import { isTransformed } from '../transforms.ts'
 import { StorageError } from './errors.ts'
 
-/** Maximum lifetime of a link in seconds, for personal files and for others. Links to guests' documents are shorter. */
+/** Maximum lifetime of a link in seconds, for personal files and for others. For guests' documents it is shorter. */
 const LONGEST = { personal: 3600, other: 7 * 86_400 }
 /** Seconds within which an upload with a link must begin. */
 const UPLOAD_SECONDS = 60
@@ -33,7 +33,7 @@ const signUploadRoute = route(
   }
 )
 
-/** Links that act as credentials. URLs are not percent-encoded here, because clients encode them. */
+/** Links that replace credentials. URLs are not percent-encoded here, because clients encode them. */
 const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   const { db } = app
 

@@ -4,7 +4,7 @@ const TOKEN = '[\\w!#$&^.+-]{1,127}'
 const QUOTED = '"(?:[ !#-\\[\\]-~]|\\\\[ -~]){0,255}"'
 const PARAMETERS = `(?: *; *${TOKEN}=(?:${TOKEN}|${QUOTED})){0,10}`
 
-/** Type, subtype and parameters (RFC 9110, 8.3.1), as they are sent again with every download. */
+/** Type, subtype and parameters (RFC 9110, 8.3.1). Downloads send them unchanged. */
 const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}${PARAMETERS}$`)
 /** The same in the settings of a bucket, with `*` for all types or subtypes. */
 const MEDIA_RANGE = new RegExp(`^(?:\\*|(?:\\*/\\*|${TOKEN}/(?:\\*|${TOKEN}))${PARAMETERS})$`)

@@ -121,7 +121,7 @@ async function remove (
   return removed
 }
 
-/** Authorizes a move or a copy. Neither bucket may be one whose files have endpoints of their own. */
+/** Checks the rights for a move or a copy. Buckets whose files have other endpoints are refused. */
 async function transfer ({ namedFiles }: ProtocolOptions, request: FastifyRequest, body: Transfer) {
   const { bucketId, sourceKey, destinationKey: name, destinationBucket } = body
   const bucket = destinationBucket ?? bucketId
@@ -132,7 +132,7 @@ async function transfer ({ namedFiles }: ProtocolOptions, request: FastifyReques
   return { file, to: { bucket, name }, bucket: row }
 }
 
-/** The type, caching and metadata of a copy that does not take all of the file's. */
+/** The type, caching and metadata that a copy does not take from the original. */
 function changesOf ({ body, headers }: FastifyRequest<{ Body: CopyBody }>, bucket: BucketRow) {
   const { mimetype, cacheControl } = body.metadata ?? {}
   if (mimetype !== undefined) checkType(mimetype, bucket)

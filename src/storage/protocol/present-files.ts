@@ -3,10 +3,10 @@ import type { ObjectInfo, ObjectRow, StorageEntry } from '#schemas/storage-proto
 import type { StoredFile } from '#src/services/files/file-service.ts'
 import type { BucketRow } from '../buckets.ts'
 
-/** Supabase Storage's value for a file that was uploaded without `Cache-Control`. */
+/** Supabase Storage's value for a file without `Cache-Control`. */
 const NO_CACHE = 'no-cache'
 
-/** An entry of a list under its name there. Without a file it is a folder. */
+/** An entry of a list, with its name in the list. An entry without a file is a folder. */
 export function presentEntry (name: string, file?: StoredFile): StorageEntry {
   if (file === undefined) {
     return { name, id: null, updated_at: null, created_at: null, last_accessed_at: null, metadata: null }
@@ -43,7 +43,7 @@ export function presentRow (file: StoredFile): ObjectRow {
   }
 }
 
-/** The owner in the protocol: a person's id, empty for a machine. */
+/** The owner in the protocol: a person's id, or empty for a machine. */
 function ownerId (owner: string | null): string {
   return owner?.startsWith('user:') ? owner.slice('user:'.length) : ''
 }

@@ -6,7 +6,7 @@ import type { BucketRow } from '../buckets.ts'
 import { StorageError } from './errors.ts'
 import { essenceOf, isMediaType } from './media-types.ts'
 
-/** An incoming file, whose content is still arriving. */
+/** An incoming file whose content is still arriving. */
 export interface ReceivedFile {
   content: Readable | Buffer
   contentType: string
@@ -16,9 +16,9 @@ export interface ReceivedFile {
 
 const CACHE_CONTROL = /^[a-z0-9=," -]{1,100}$/i
 const SECONDS = /^\d{1,9}$/
-/** Enough to detect a field with too many characters: UTF-8 has up to four bytes for each. */
+/** Maximum bytes of a field. Enough to detect too many characters, because UTF-8 has up to four bytes for each. */
 const FIELD_BYTES = 4 * METADATA_MAX
-/** A form has the file in one part, and fields of the official clients. */
+/** A form has one part with the file, and fields of the official clients. */
 const FORM_LIMITS = { files: 1, fields: 10, parts: 11, fieldNameSize: 100, fieldSize: FIELD_BYTES, headerPairs: 20 }
 
 /** The maximum size of a file in the bucket, in bytes. */
@@ -26,7 +26,7 @@ export function fileLimit ({ file_size_limit: own }: BucketRow): number {
   return Math.min(own ?? FILE_BYTES_MAX, FILE_BYTES_MAX)
 }
 
-/** The file in a request, as raw bytes or as a form. Its content is not read yet. @throws StorageError */
+/** The file in a request, as raw bytes or in a form. Its content is not read yet. @throws StorageError */
 export async function receive (request: FastifyRequest, bucket: BucketRow): Promise<ReceivedFile> {
   const received = request.isMultipart() ? await fromForm(request) : fromBytes(request, bucket)
   checkType(received.contentType, bucket)
@@ -35,7 +35,7 @@ export async function receive (request: FastifyRequest, bucket: BucketRow): Prom
 
 function fromBytes (request: FastifyRequest, bucket: BucketRow): ReceivedFile {
   const { headers } = request
-  // If `Content-Length` is too large, the body need not be read.
+  // If `Content-Length` is too large, the body is not read.
   if (Number(headers['content-length']) > fileLimit(bucket)) throw new StorageError('EntityTooLarge')
   const metadata = headers['x-metadata']
   return {
@@ -46,7 +46,7 @@ function fromBytes (request: FastifyRequest, bucket: BucketRow): ReceivedFile {
   }
 }
 
-/** The client's metadata of a file in `X-Metadata`. @throws StorageError */
+/** The client's metadata for a file, in `X-Metadata`. @throws StorageError */
 export function metadataOfHeader (header: string | string[] | undefined): Record<string, unknown> | undefined {
   return typeof header === 'string' ? metadataOf(header, fromBase64) : undefined
 }
@@ -70,17 +70,16 @@ async function fromForm (request: FastifyRequest): Promise<ReceivedFile> {
 }
 
 /**
- * Wraps the body in a stream of its own. Abandoning it leaves the connection open, so that the client receives the
- * error.
+ * Wraps the body in a separate stream. If that stream is abandoned, the connection stays open for the error response.
  */
 function shielded (body: Readable): Readable {
   const content = Readable.from(body.iterator({ destroyOnReturn: false }), { objectMode: false })
-  // An abandoned reader removes its listeners. If the client then disconnects before the answer, this stream's error
-  // would have no listener, and would end the process.
+  // An abandoned reader removes its listeners. If the client then disconnects before the response, an error of this
+  // stream would have no listener, and would end the process.
   return content.on('error', () => {})
 }
 
-/** @throws StorageError for a text that is no media type, or one that the bucket does not allow */
+/** @throws StorageError for a text that is no media type, or a type that the bucket does not allow */
 export function checkType (contentType: string, { allowed_mime_types: allowed }: BucketRow): void {
   if (!isMediaType(contentType)) throw new StorageError('InvalidMimeType', 'Invalid Content-Type header')
   const essence = essenceOf(contentType)
@@ -91,7 +90,7 @@ export function checkType (contentType: string, { allowed_mime_types: allowed }:
   if (!isAllowed) throw new StorageError('InvalidMimeType', `mime type ${essence} is not supported`)
 }
 
-/** Validates `Cache-Control`, which downloads send again: it must be a list of directives. */
+/** Validates `Cache-Control`, because downloads send it again. It must be a list of directives. */
 export function cachingOf (text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (!CACHE_CONTROL.test(text)) throw new StorageError('InvalidRequest', 'Invalid Cache-Control header')
@@ -112,7 +111,7 @@ function fromBase64 (text: string): string {
   return isUtf8(bytes) ? bytes.toString() : refuseBytes()
 }
 
-/** The form parser writes U+FFFD for bytes that are not UTF-8. @throws StorageError */
+/** The form parser replaces bytes that are not UTF-8 by U+FFFD. @throws StorageError */
 function fromField (text: string): string {
   return text.includes('\ufffd') ? refuseBytes() : text
 }

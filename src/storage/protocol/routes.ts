@@ -17,7 +17,7 @@ const NOT_OFFERED = /^\/storage\/v1\/(?:upload\/resumable|s3|iceberg|vector|cdn)
 
 /** The protocol of Supabase Storage (paths, bodies, errors, codes), so that the official clients work unchanged. */
 const protocol: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
-  // Not this plugin's options, which contain the prefix, too.
+  // A new object, because this plugin's options also contain the prefix.
   const options = { links, namedFiles }
   for (const schema of [StorageErrorBody, StorageBucket]) app.addSchema(schema)
   app.setErrorHandler(renderStorageError)

@@ -9,7 +9,7 @@ import { route, type ProtocolOptions } from '../named-files.ts'
 import { checkLink, StorageError } from './errors.ts'
 import { fileLimit, receive } from './received.ts'
 
-/** The target of an upload, and the owner. */
+/** The target of an upload, and the owner of the new file. */
 interface Destination { bucket: string, name: string, owner: string, replace: boolean }
 
 const upload = { params: FileParams, body: FileBody, response: { 200: Uploaded } }
@@ -29,13 +29,13 @@ const linkRoute = route(
   'storageUploadToLink', 'Carica un file con un link firmato', { querystring: UploadLinkQuery, ...upload }
 )
 
-/** Uploads: the bytes of a file of any type are written while they arrive. */
+/** Uploads. The bytes of a file are written while they arrive, whatever its type. */
 const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   const { db, files } = app
   app.removeAllContentTypeParsers()
   await app.register(multipart, { throwFileSizeLimit: true })
   app.addContentTypeParser('*', (_request, payload, done) => done(null, payload))
-  // Drains the rest of a rejected body, so that the client receives the error.
+  // Reads and drops the rest of a rejected body, so that the client receives the error.
   app.addHook('onError', async ({ raw }) => { raw.unpipe().resume() })
 
   app.post('/object/:bucket/*', uploadRoute, async (request) => {

@@ -6,17 +6,17 @@ export type Cell = Float32Array
 /** The characters of a line: what each shows, and the columns where they are. */
 export interface Cells { score: number, cells: Cell[], places: number[] }
 
-/** Maximum deviation from the usual pitch, and its cost. */
+/** Maximum deviation from the usual distance of characters, and its cost. */
 const LEEWAY = 0.18
 const STRETCH_COST = 9
-/** Lower bound of log likelihoods: smaller values carry no information. */
+/** Lower limit of log likelihoods, because smaller values give no information. */
 const FLOOR = -12
-/** Factors to try, because the line's length is an estimate. */
+/** Factors of the line's length to try, because the length is an estimate. */
 const LENGTHS = [1, 1.05, 0.95]
 
 /**
- * Finds the columns of a line's characters (Viterbi): `count` of them, nearly evenly spaced, where the network is
- * surest of any character. undefined when they do not fit.
+ * Finds the `count` columns with the characters of a line (Viterbi). Their distances are nearly equal, and the network
+ * is most certain of a character there. Undefined when they do not fit.
  * @param textLength pixels of the strip from the first character to the last
  */
 export function findCells (columns: Columns, count: number, textLength: number): Cells | undefined {
@@ -51,7 +51,7 @@ function placed (columns: Columns, count: number, pitch: number): Cells | undefi
   return { score, places, cells: places.map((at) => column(columns, at).slice(0, ALPHABET.length)) }
 }
 
-/** How sure the network is that a column shows any character. */
+/** How certain the network is that a column shows a character. */
 function sureness (logs: Float32Array): number {
   const best = logs.subarray(0, BETWEEN).reduce((a, b) => Math.max(a, b))
   return Math.max(FLOOR, best - logs[BETWEEN]!) / 2 + Math.max(FLOOR, best) / 2

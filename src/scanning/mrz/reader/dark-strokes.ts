@@ -1,8 +1,8 @@
 import type { Gray } from './gray.ts'
 
 /**
- * How much darker each pixel is than its surroundings, for strokes thinner than the given size (odd): closing minus
- * image ("black hat").
+ * How much darker each pixel is than its surroundings, for strokes thinner than the given size (odd): morphological
+ * closing minus image ("black hat").
  */
 export function darkStrokes (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
   const paper = closed(picture, strokeWidth, strokeHeight)
@@ -22,7 +22,7 @@ function negative (data: Uint8Array): Uint8Array {
   return data
 }
 
-/** Dilation: the largest value within `rx` horizontally and `ry` vertically. Plain loops for speed. */
+/** Dilation: the largest value within `rx` columns and `ry` rows. Plain loops, because they are faster. */
 function spread (data: Uint8Array, { width, height }: Gray, rx: number, ry: number): Uint8Array {
   const sideways = new Uint8Array(data.length)
   const runs = { forwards: new Uint8Array(width + 2 * rx), backwards: new Uint8Array(width + 2 * rx) }
@@ -40,12 +40,12 @@ function spread (data: Uint8Array, { width, height }: Gray, rx: number, ry: numb
   return out
 }
 
-/** Buffers shared by all rows of an image. */
+/** Buffers that all rows of an image share. */
 interface Runs { forwards: Uint8Array, backwards: Uint8Array }
 
 /**
- * Van Herk's algorithm: running maxima from both ends of blocks of the window's length. Each window combines two of
- * them, so the cost does not depend on the window's size.
+ * Van Herk's algorithm: in blocks of the window's length it computes running maxima from both ends. The maximum of a
+ * window combines two of these, so the cost does not depend on the window's size.
  */
 function spreadRow (
   row: Uint8Array, out: Uint8Array, at: number, radius: number, { forwards, backwards }: Runs

@@ -1,11 +1,11 @@
-/** An image with one byte per pixel, 0 is black. */
+/** An image with one byte per pixel. 0 is black. */
 export interface Gray {
   readonly data: Uint8Array
   readonly width: number
   readonly height: number
 }
 
-/** Takes the brightest of red, green and blue, so that coloured overprints vanish and black stays. */
+/** Takes the brightest of red, green and blue. Coloured prints vanish, and black stays. */
 export function brightest (rgb: Uint8Array, width: number, height: number): Gray {
   const data = new Uint8Array(width * height)
   for (let at = 0; at < data.length; at++) data[at] = Math.max(rgb[3 * at]!, rgb[3 * at + 1]!, rgb[3 * at + 2]!)

@@ -2,10 +2,10 @@ import type { Blob } from './blobs.ts'
 import { shrunk, type Gray } from './gray.ts'
 import { textLines } from './text-lines.ts'
 
-/** A line of print: centre, direction and size in pixels. */
+/** A line of text in the image: centre, direction and size in pixels. */
 export type Line = Pick<Blob, 'x' | 'y' | 'angle' | 'length' | 'thickness'>
 
-/** Two or three lines below each other that may be a zone. */
+/** Two or three lines, one below the other, that may be a zone. */
 export interface Block { lines: Line[], score: number }
 
 const BLOCKS_MAX = 6
@@ -26,7 +26,7 @@ export function locate (picture: Gray, searchWidth: number, part = 1): Block[] {
   return found.map(({ lines, score }) => ({ score, lines: lines.map((line) => enlarged(line, scale)) }))
 }
 
-/** Groups each line with near parallel lines of similar length below it. Single lines are dropped. */
+/** Groups each line with near, parallel lines of similar length below it. Single lines are dropped. */
 function blocksOf (blobs: readonly Blob[]): Line[][] {
   const fromTop = blobs.toSorted((a, b) => a.y - b.y)
   return fromTop.map((first, at) => {
@@ -50,7 +50,7 @@ function continues (first: Blob, last: Blob, next: Blob): boolean {
     ratio >= 0.8 && ratio <= 1.25
 }
 
-/** Scores a candidate: zones have long lines, often three, low in the image and of equal height. */
+/** Scores a candidate. Zones have long lines of equal height, often three, in the lower part of the image. */
 function score (lines: readonly Line[], { width, height }: Gray): number {
   const heights = lines.map(({ thickness }) => thickness)
   return (lines.length === 3 ? 0.2 : 0) +

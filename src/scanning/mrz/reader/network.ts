@@ -1,11 +1,11 @@
 import { readFileSync } from 'node:fs'
 import type { Strip } from './strip.ts'
 
-/** The network's classes, in order. One more follows: "between two characters". */
+/** The network's classes in order. One class follows after these: "between two characters". */
 export const ALPHABET = '<0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 export const BETWEEN = ALPHABET.length
 const CLASSES = ALPHABET.length + 1
-/** Strip pixels per output column. */
+/** Pixels of the strip per output column. */
 export const COLUMN = 4
 
 /** A convolution: window, input and output channels, strides. */
@@ -16,11 +16,11 @@ interface Layer {
   to: number
   down: number
   across: number
-  /** Zero padding that keeps the size. 'across' alone in the layer that collapses the rows. */
+  /** Zero padding that keeps the size. Only the layer that collapses the rows has 'across'. */
   pad: 'both' | 'across'
 }
 
-/** The layers, each but the last followed by ReLU. */
+/** The layers. ReLU follows each layer except the last. */
 const LAYERS: readonly Layer[] = [
   { height: 5, width: 5, from: 1, to: 12, down: 2, across: 2, pad: 'both' },
   { height: 3, width: 3, from: 12, to: 24, down: 2, across: 2, pad: 'both' },
@@ -65,7 +65,7 @@ export function look (network: Network, { pixels, width, height }: Strip): Colum
   return { logs: logarithms(volume.values), count: volume.width }
 }
 
-/** "SAME" padding as in TensorFlow and XLA: the larger half is after the values. */
+/** "SAME" padding as in TensorFlow and XLA, with the larger half after the values. */
 function padding (size: number, out: number, step: number, window: number): number {
   return Math.max(0, (out - 1) * step + window - size) >> 1
 }
@@ -88,10 +88,10 @@ function convolve (volume: Volume, layer: Layer, { factors, biases }: Weights): 
 }
 
 const WINDOW_MAX = Math.max(...LAYERS.map(({ height, width, from }) => height * width * from))
-/** The non-zero values of the current window, and the offsets of their factors. Reused. */
+/** The non-zero values of the current window, and the offsets of their factors. The buffers are reused. */
 const seen = { values: new Float32Array(WINDOW_MAX), factors: new Int32Array(WINDOW_MAX) }
 
-/** Fills `seen` from the window at a corner, skipping zeros, which are half of the values. Returns the count. */
+/** Fills `seen` from the window at a corner. Skips zeros, which are half of the values. Returns the count. */
 function gather ({ values, height, width }: Volume, layer: Layer, top: number, left: number): number {
   const { from, to } = layer
   let count = 0
@@ -101,7 +101,7 @@ function gather ({ values, height, width }: Volume, layer: Layer, top: number, l
       const first = (ky * layer.width + kx) * from
       for (let i = 0; i < from; i++) {
         const value = values[source + i]!
-        // Write always and count conditionally: a branch here costs more than the write.
+        // Always write, and count conditionally, because a branch costs more than the write.
         seen.values[count] = value
         seen.factors[count] = (first + i) * to
         count += value === 0 ? 0 : 1
@@ -111,9 +111,7 @@ function gather ({ values, height, width }: Volume, layer: Layer, top: number, l
   return count
 }
 
-/**
- * The innermost loops, where most time is spent. Four sums at once stay in registers, which is nearly twice as fast.
- */
+/** The innermost loops take most of the time. Four sums at once stay in registers, which is nearly twice as fast. */
 function addWeighted (out: Float32Array, o: number, to: number, factors: Float32Array, count: number): void {
   const { values, factors: firsts } = seen
   let c = 0
@@ -141,7 +139,7 @@ function dropNegative (values: Float32Array): void {
   for (let at = 0; at < values.length; at++) if (values[at]! < 0) values[at] = 0
 }
 
-/** Log softmax of each column, in place. */
+/** Log softmax of each column, computed in place. */
 function logarithms (values: Float32Array): Float32Array {
   for (let at = 0; at < values.length; at += CLASSES) {
     const column = values.subarray(at, at + CLASSES)
@@ -152,7 +150,7 @@ function logarithms (values: Float32Array): Float32Array {
   return values
 }
 
-/** The log likelihoods of one column: each character and, last, "between". */
+/** The log likelihoods of one column: each character, and then "between". */
 export function column ({ logs }: Columns, at: number): Float32Array {
   return logs.subarray(at * CLASSES, (at + 1) * CLASSES)
 }

@@ -21,7 +21,7 @@ export interface Found {
   holds: boolean
   /** All check digits are correct, and the image shows every character. */
   valid: boolean
-  /** Mean log likelihood of the characters: 0 is certain. */
+  /** Mean log likelihood of the characters. 0 is certain. */
   sureness: number
   characters: Legibility[][]
   /** The number of characters with a small margin. */
@@ -32,9 +32,9 @@ export interface Found {
   faults: Fault[]
 }
 
-/** A reading with valid check digits replaces the likeliest one if its log likelihood is at most this much lower. */
+/** A reading with valid check digits replaces the likeliest if its log likelihood is at most this much lower. */
 const PROOF_COSTS = 9
-/** Minimum sureness of a zone. Without valid check digits, only sureness distinguishes a zone from other text. */
+/** Minimum sureness of a zone. Without valid check digits, only its sureness distinguishes a zone from other text. */
 const GATE = { valid: -0.8, other: -0.3 }
 
 /** A character with a smaller margin is weak. */
@@ -102,7 +102,7 @@ function readAs (readable: Readable, seen: SeenLine[], today: Day): Found | unde
   const reading = isProven ? proven : free
   const { lines, likelihood } = reading
   const sureness = likelihood / (layout.lines * layout.length)
-  // A reading that matches an earlier layout (visa, French card) belongs to that one.
+  // If an earlier layout (visa, French card) matches, the reading belongs to that layout.
   if (layoutOf(lines) !== layout || !looksLikeZone(layout, lines)) return undefined
   const isCorrect = isProven || holds(lines)
   if (sureness < (isCorrect ? GATE.valid : GATE.other)) return undefined

@@ -11,7 +11,7 @@ const SURE_BLOCK = -0.25
 /** A further document needs correct check digits or at least this sureness. */
 const SURE_OTHER = -0.1
 
-/** Widths of the search copy: for usual, small and large print. */
+/** Widths of the copy that is searched: for usual, small and large print. */
 const [USUAL, ...OTHERS] = [700, 1000, 500] as const
 /** A document that fills little of a large image: width of the search copy, and the share that it fills. */
 const FAR = { width: 2100, part: 1 / 3, least: 1400 }
@@ -62,7 +62,7 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
     const other = quarters === 1 ? onSide : turned(picture, quarters)
     return read(other, quarters === 1 ? sideways : locate(other, USUAL), quarters)
   }
-  // Try likely orientations before smaller and larger print.
+  // Try likely orientations before other widths.
   const [likely, rest] = turns(upright[0], sideways[0], onSide)
   if (likely.some(readTurned)) return best
   for (const width of OTHERS) {
@@ -80,9 +80,9 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
 
 type Turns = readonly (1 | 2 | 3)[]
 
-/** Splits turns into likely and other ones. Sideways is likely when the image on its side looks more like a zone. */
+/** Splits quarter turns into likely ones, with which the image looks more like a zone, and others. */
 function turns (upright: Block | undefined, sideways: Block | undefined, onSide: Gray): [likely: Turns, rest: Turns] {
   if ((sideways?.score ?? 0) <= (upright?.score ?? 0)) return [[2], [1, 3]]
-  // Zones are at the bottom of documents.
+  // A zone is at the bottom of its document.
   return [sideways!.lines[0]!.y > onSide.height / 2 ? [1, 3] : [3, 1], [2]]
 }

@@ -21,13 +21,13 @@ interface Solved {
 }
 
 const CODES = [...ISSUERS].map((code) => code.padEnd(3, '<'))
-/** Bonus when issuer and nationality agree, as for most holders. */
+/** Bonus when issuer and nationality are equal, as for most holders. */
 const SAME_STATE = 1.5
-/** An unlisted code is kept when its log likelihood is this much higher. */
+/** A code outside the list is kept when its log likelihood is higher by this much. */
 const NOT_LISTED = 7
 const CANDIDATES = 4
 
-/** Reads a block as one layout. */
+/** Reads a block with one layout. */
 export function solve ({ layout, spots, steps }: Readable, cells: Cell[][]): Solved {
   const decided = spots.map((line) => line.map((spot) => likeliest(spot, cells)))
   if (layout.fields.nationality) putCodes(layout.fields.issuer!, layout.fields.nationality, decided, cells, spots)

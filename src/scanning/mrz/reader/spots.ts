@@ -5,26 +5,26 @@ import { ALPHABET } from './network.ts'
 export interface Spot {
   line: number
   at: number
-  /** Log likelihood penalty of each alphabet character: 0 when the layout allows it here. */
+  /** Log likelihood penalty of each alphabet character. 0 when the layout allows the character here. */
   costs: Float32Array
 }
 
-/** A step along the characters that check digits cover. */
+/** A step in the sequence of characters that check digits cover. */
 export interface Step {
   spot: Spot
-  /** Weight in the field's sum; `begins` marks the first character. */
+  /** The weight in the field's sum. `begins` marks the first character. */
   fieldWeight?: number
   begins?: boolean
-  /** Weight in the composite sum. */
+  /** The weight in the composite sum. */
   wholeWeight?: number
-  /** Set when this is a field's or the composite check digit. */
+  /** Set for a field's check digit, or the composite one. */
   digit?: CheckedField | 'whole'
 }
 
 const WEIGHTS = [7, 3, 1] as const
-/** Log likelihood penalties. Misreadings are rarer than documents that break their layout. */
+/** Log likelihood penalties. Reading errors are rarer than documents that violate their layout. */
 const UNUSUAL = -6
-/** Digits in names: few documents have them. */
+/** For digits in names, which few documents have. */
 const VERY_UNUSUAL = -12
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ<'
@@ -54,7 +54,7 @@ function spotsOf (layout: Layout): Spot[][] {
     if (place !== undefined) put(place, ALLOWED[name] ?? ALPHABET, NAMES.includes(name) ? VERY_UNUSUAL : UNUSUAL)
   }
   for (const name of layout.checked) {
-    // A long number has a filler instead of the digit.
+    // For a long number, a filler replaces the check digit.
     put(digitPlace(layout.fields[name]!), name === 'number' && !layout.longNumber ? DIGITS : `${DIGITS}<`)
   }
   if (layout.composite) put(layout.composite.at, DIGITS)
@@ -63,7 +63,7 @@ function spotsOf (layout: Layout): Spot[][] {
   return spots
 }
 
-/** Allowed first characters. */
+/** The allowed first characters of a layout. */
 const BEGINNINGS: Readonly<Partial<Record<Layout['name'], readonly string[]>>> = {
   'MRV-A': ['V'],
   'MRV-B': ['V'],
@@ -76,8 +76,8 @@ function costs (allowed: string, cost: number): Float32Array {
 }
 
 /**
- * The characters covered by check digits, in composite order, or line by line without a composite. Each field is
- * followed by its digit.
+ * The characters that check digits cover, in the order of the composite, else line by line. The check digit of a field
+ * follows the field.
  */
 function stepsOf (layout: Layout, spots: Spot[][]): Step[] {
   const { composite, checked, fields } = layout

@@ -19,12 +19,12 @@ export interface Measured {
   bend: number
 }
 
-/** An image strip along a line, made horizontal. */
+/** A strip of the image along a line, turned to horizontal. */
 export interface Strip {
   pixels: Float32Array
   width: number
   height: number
-  /** Strip pixels per image pixel. */
+  /** Pixels of the strip per pixel of the image. */
   scale: number
 }
 
@@ -39,7 +39,7 @@ export interface NetworkStrip extends Strip {
 export const STRIP_HEIGHT = 32
 export const STRIP_CAP = 20
 const STRIP_WIDTH_MAX = 1800
-/** Margin before and after the line, in capital heights, because its ends are estimates. */
+/** Margin before and after the line, in capital heights, because the ends of the line are estimates. */
 const MARGIN = 3.2
 const SHARPENING = { radius: 3, strength: 2 }
 

@@ -2,9 +2,9 @@ import { findBlobs, type Blob } from './blobs.ts'
 import { closed } from './dark-strokes.ts'
 import type { Gray } from './gray.ts'
 
-/** The image width for which the sizes below were tuned. */
+/** The image width to which the sizes below belong. */
 const USUAL_WIDTH = 700
-/** Thresholds of stroke density, relative to Otsu's. */
+/** Factors of Otsu's threshold for stroke density. */
 const BOUNDS = [1, 0.7, 1.35]
 /** Darker areas are no paper: their noise is no print. */
 const DARKEST_PAPER = 40
@@ -42,7 +42,7 @@ function above (data: Uint8Array, bound: number): Uint8Array {
   return mask
 }
 
-/** The absolute difference of each pixel's left and right neighbours. */
+/** The absolute difference between each pixel's left and right neighbours. */
 function edges (data: Uint8Array, width: number): Uint8Array {
   const out = new Uint8Array(data.length)
   for (let row = 0; row < data.length; row += width) {

@@ -1,6 +1,6 @@
 import { field, statusFault, type OcrProvider, type ProviderFault } from './ocr-provider.ts'
 
-/** Codes of google.rpc.Code, which a response with status 200 may contain. */
+/** Error codes (google.rpc.Code) that a response with status 200 may contain. */
 const FAULTS: Readonly<Record<number, ProviderFault>> = {
   7: 'key', 16: 'key', 8: 'quota', 4: 'unavailable', 14: 'unavailable'
 }
@@ -31,7 +31,7 @@ export const googleVision: OcrProvider = {
     const error = field(response, 'error')
     if (error !== undefined) return { fault: FAULTS[Number(field(error, 'code'))] ?? 'invalid' }
     if (typeof response !== 'object') return { fault: 'invalid' }
-    // An image without text has neither field.
+    // The response for an image without text has neither field.
     const text = field(field(response, 'fullTextAnnotation'), 'text') ??
       field(field(field(response, 'textAnnotations'), 0), 'description') ?? ''
     return typeof text === 'string' ? { text } : { fault: 'invalid' }

@@ -1,23 +1,23 @@
 import type { OcrLanguage } from '#schemas/ocr.ts'
 
-/** A request to a provider. The key is in a header, never in the URL, which servers log. */
+/** A request to a provider. The key is in a header, because servers log URLs. */
 export interface ProviderRequest {
   headers: Record<string, string>
   body: string | FormData
 }
 
-/** The result of a response: the text, or why there is none. */
+/** The result of a response: the text, or the reason why it is missing. */
 export type ProviderReading = { text: string } | { fault: ProviderFault }
 export type ProviderFault = 'key' | 'quota' | 'unavailable' | 'too-large' | 'invalid'
 
 /** The API of one provider. */
 export interface OcrProvider {
   request (jpeg: Uint8Array<ArrayBuffer>, languages: readonly OcrLanguage[], key: string): ProviderRequest
-  /** @param body parsed JSON, or the raw text when it was not JSON */
+  /** @param body the parsed JSON, or the raw text if it is no JSON */
   read (status: number, body: unknown): ProviderReading
 }
 
-/** The fault that a status alone shows. */
+/** The error that the status alone shows. Undefined for other statuses. */
 export function statusFault (status: number): ProviderFault | undefined {
   if (status === 401 || status === 403) return 'key'
   if (status === 413) return 'too-large'

@@ -2,14 +2,14 @@ import type { OcrLanguage } from '#schemas/ocr.ts'
 import { field, statusFault, type OcrProvider } from './ocr-provider.ts'
 
 const LANGUAGES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng', DE: 'ger', FR: 'fre' }
-/** `OCRExitCode` for all or some pages read. */
+/** Values of `OCRExitCode` when all or some pages were read. */
 const READ = [1, 2]
 const TOO_MANY = /limit|maximum.*(reached|exceed)|too many/i
-/** About the image, not the quota: "File failed validation. File size exceeds the maximum size limit". */
+/** About the image, not the quota. Example: "File failed validation. File size exceeds the maximum size limit". */
 const TOO_LARGE = /\bsize\b.*(limit|exceed)|too (large|big)|exceeds.*\bsize\b/i
 const TIMED_OUT = /timed? ?out/i
 
-/** OCR.space: `POST /parse/image`, one language only. https://ocr.space/OCRAPI */
+/** OCR.space: `POST /parse/image`. A request names only one language. https://ocr.space/OCRAPI */
 export const ocrSpace: OcrProvider = {
   request (jpeg, [language], key) {
     const body = new FormData()

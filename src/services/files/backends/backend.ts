@@ -1,11 +1,11 @@
 import type { ByteRange } from '#src/lib/ranges.ts'
 
-/** A stored file's metadata. `size` is in bytes, encrypted. */
+/** Metadata of a stored file. `size` is the encrypted size in bytes. */
 export interface FileFacts { size: number, modified: Date }
 
-/** An opened file or range. The caller that opened it closes it. */
+/** An opened file or range. The caller has to close it. */
 export interface OpenedFile {
-  /** Can be read once. A chunk of `STRETCH_BYTES` is valid until the next one is requested. Shorter ones stay valid. */
+  /** Can be read once. A chunk of `STRETCH_BYTES` is valid until the next is requested. A shorter one stays valid. */
   content: AsyncIterable<Buffer>
   /** Size of the whole file in bytes. */
   size: number
@@ -18,19 +18,19 @@ export interface OpenedFile {
  * never changed.
  */
 export interface Backend {
-  /** Atomic, and durable before it resolves. */
+  /** Writes a file atomically. The file is durable when the promise resolves. */
   put (id: string, content: AsyncIterable<Buffer>): Promise<void>
-  /** Undefined if the file does not exist. */
+  /** Opens a file. Undefined if it does not exist. */
   get (id: string, range?: ByteRange): Promise<OpenedFile | undefined>
   head (id: string): Promise<FileFacts | undefined>
   /** Deletes the file and the remains of an interrupted upload. A missing file is no error. */
   delete (id: string): Promise<void>
   /**
-   * Lists the files and interrupted uploads of one of the 256 folders, or of all, unordered. It skips names that
-   * are not file ids.
+   * Lists files and interrupted uploads in one of the 256 folders, or in all, unordered. Skips names that are not file
+   * ids.
    */
   list (folder?: string): AsyncIterable<FileFacts & { id: string }>
-  /** False if the source does not exist. */
+  /** Copies a file. False if the source does not exist. */
   copy (from: string, to: string): Promise<boolean>
 }
 
@@ -40,7 +40,7 @@ export function isId (text: string): boolean {
   return UUID.test(text)
 }
 
-/** The folder of a file. There are 256, `00` to `ff`, so that none grows too large. */
+/** The folder of a file. 256 folders, `00` to `ff`, so that none gets too many files. */
 export function folderOf (id: string): string {
   return id.slice(0, 2)
 }

@@ -4,7 +4,7 @@ import type { Backend } from './backend.ts'
 import { folderBackend } from './folder-backend.ts'
 import { s3Backend, s3Settings } from './s3-backend.ts'
 
-/** The file backend of the configuration: an S3 bucket, else a folder in `DATA_DIR`. */
+/** The configured file backend: an S3 bucket, else a folder in `DATA_DIR`. */
 export function chooseBackend (config: Config): Backend {
   const remote = s3Settings(config)
   return remote ? s3Backend(remote) : folderBackend(filesFolder(config))

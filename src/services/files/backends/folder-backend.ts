@@ -5,10 +5,10 @@ import { syncFolder } from '#src/lib/sync-folder.ts'
 import { STRETCH_BYTES } from '../encryption.ts'
 import { folderOf, isId, type Backend } from './backend.ts'
 
-/** Suffix of a file while it is written. No id ends with it. */
+/** Suffix of a file while it is being written. No id ends with it. */
 const TEMPORARY = '.tmp'
 const FOLDER = /^[\da-f]{2}$/
-/** Does not follow a symbolic link in place of a file. */
+/** Does not follow a symbolic link. */
 const READ = constants.O_RDONLY | constants.O_NOFOLLOW
 /** For `catch`: undefined if the file does not exist. */
 const absent = ignoring('ENOENT')
@@ -90,7 +90,7 @@ export function folderBackend (root: string): Backend {
     }
   }
 
-  /** Writes a temporary file, renames it, and syncs file and folder, so that both survive a power failure. */
+  /** Writes a temporary file, renames it, and syncs file and folder, so that both are durable after a power failure. */
   async function place<T> (id: string, write: (temporary: string) => Promise<T>): Promise<T> {
     const folder = join(root, folderOf(id))
     const path = pathOf(id)
@@ -109,7 +109,7 @@ export function folderBackend (root: string): Backend {
   }
 }
 
-/** Reads a range of a file. All chunks share one buffer. */
+/** Reads a range of a file. All full chunks use the same buffer. */
 async function * readPart (handle: FileHandle, start: number, end: number): AsyncGenerator<Buffer> {
   const buffer = Buffer.allocUnsafeSlow(Math.max(Math.min(end - start, STRETCH_BYTES), 0))
   for (let at = start; at < end;) {
@@ -117,7 +117,7 @@ async function * readPart (handle: FileHandle, start: number, end: number): Asyn
     let read = 0
     while (read < wanted) {
       const { bytesRead } = await handle.read(buffer, read, wanted - read, at + read)
-      // The file was truncated meanwhile.
+      // The file has been truncated since it was opened.
       if (bytesRead === 0) return yield buffer.subarray(0, read)
       read += bytesRead
     }
@@ -126,7 +126,7 @@ async function * readPart (handle: FileHandle, start: number, end: number): Asyn
   }
 }
 
-/** Closes after the pending read. The file was only read, so an error loses nothing. */
+/** Closes after the pending read. Ignores an error, because the file was only read. */
 function closeQuietly (handle: FileHandle): void {
   handle.close().catch(() => {})
 }

@@ -11,7 +11,7 @@ interface S3Settings {
   secretAccessKey: string
 }
 
-/** Undefined if files are kept in `DATA_DIR`. The configuration guarantees all settings or none. */
+/** The settings of S3. Undefined if files are in `DATA_DIR`. The configuration has either all settings or none. */
 export function s3Settings (config: Config): S3Settings | undefined {
   if (config.S3_ENDPOINT === undefined) return undefined
   return {
@@ -25,23 +25,23 @@ export function s3Settings (config: Config): S3Settings | undefined {
 
 /** Timeout of a connection, in milliseconds. */
 const CONNECT_MS = 5000
-/** Timeout of one response. A part of an upload may be slow, and is sent at most twice. */
+/** Timeout of one part of an upload. A part may be slow, and is sent at most twice. */
 const PART_MS = 30_000
 const ATTEMPTS = 2
 
 interface S3Patience {
-  /** Milliseconds until the response starts, retries included. Not for uploads. */
+  /** Milliseconds until the start of the response, including retries. Does not apply to uploads. */
   responseMs: number
-  /** Milliseconds between two chunks of a file. */
+  /** Maximum milliseconds between two chunks of a file. */
   silenceMs: number
 }
 
-/** A caller who waits for a file gets a response within half a minute. */
+/** With these times a caller who waits for a file gets a response within half a minute. */
 const PATIENCE: S3Patience = { responseMs: 20_000, silenceMs: 20_000 }
 
 /**
- * Stores files in an S3 bucket under `<first two digits>/<id>`. S3 guarantees durability when it responds. The SDK
- * loads slowly, so it is loaded with the first file.
+ * Stores files in an S3 bucket under `<first two digits>/<id>`. When S3 responds, the file is durable. The SDK loads
+ * slowly, so it is loaded with the first file.
  */
 export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience = PATIENCE): Backend {
   let loaded: ReturnType<typeof load> | undefined
@@ -54,7 +54,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
   return {
     async put (id, content) {
       const { client, Upload } = await opened()
-      // Multipart upload, because the length is unknown. Content that fits into one part is sent at once.
+      // Multipart upload, because the length is unknown. Content that fits into one part is sent in one request.
       const params = { Bucket, Key: keyOf(id), Body: Readable.from(content, { objectMode: false }) }
       await new Upload({ client, params, queueSize: 1 }).done()
     },
@@ -110,7 +110,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
     }
   }
 
-  /** Undefined if the file does not exist. This timeout does not cover reading the body. */
+  /** Runs a request with a timeout, which does not include the body. Undefined if the file does not exist. */
   async function inTime<T> (ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const end = new AbortController()
     const timer = setTimeout(() => end.abort(), patience.responseMs)
@@ -121,7 +121,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
     }
   }
 
-  /** Uploads that are in progress or were abandoned. */
+  /** Lists uploads that are in progress or were abandoned. */
   async function * uploads (client: S3Client, sdk: Awaited<ReturnType<typeof load>>['sdk'], Prefix?: string) {
     let KeyMarker: string | undefined
     let UploadIdMarker: string | undefined
@@ -143,9 +143,9 @@ function clientConfig (
     endpoint,
     region,
     credentials: { accessKeyId, secretAccessKey },
-    // The bucket is part of the path. Only large services offer a host name for each bucket.
+    // Puts the bucket into the path, because only large services have a host name for each bucket.
     forcePathStyle: true,
-    // Other servers than Amazon's reject the SDK's default checksums, or store them in the file.
+    // Servers other than Amazon's reject the SDK's default checksums, or store them in the file.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: ATTEMPTS,
@@ -153,7 +153,7 @@ function clientConfig (
       connectionTimeout: CONNECT_MS,
       requestTimeout: PART_MS,
       throwOnRequestTimeout: true,
-      // Also limits the gap between two chunks of a response, and a stalled upload.
+      // Also limits the time between two chunks of a response, and the time of a stalled upload.
       socketTimeout: silenceMs
     }
   }
@@ -169,7 +169,7 @@ function idOf (key: string): string | undefined {
   return isId(id) && key === keyOf(id) ? id : undefined
 }
 
-/** Undefined if the file does not exist. */
+/** The result of a request. Undefined if the file does not exist. */
 async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
   try {
     return await work
@@ -179,7 +179,7 @@ async function ifThere<T> (work: Promise<T>): Promise<T | undefined> {
   }
 }
 
-/** A missing bucket is a different error. */
+/** A missing bucket is not a missing file. */
 function isMissing (err: unknown): boolean {
   return err instanceof Error && ['NoSuchKey', 'NotFound', 'NoSuchUpload'].includes(err.name)
 }
