@@ -62,7 +62,7 @@ t.test('the first page', async (t) => {
     t.match(body, /Allarmi aperti<\/h2>\n<p>Nessuno\.<\/p>/)
   })
 
-  t.test('shows the states of submissions, and the matters that need a person', async (t) => {
+  t.test('shows the states of submissions, and problems that a person must solve', async (t) => {
     const stop = await app.inject({
       method: 'POST',
       url: '/api/v1/invii/sospensione',
@@ -130,7 +130,7 @@ t.test('the first page', async (t) => {
   })
 })
 
-t.test('text is escaped when it is put into HTML', async (t) => {
+t.test('text that is put into HTML is escaped', async (t) => {
   const property = fc.property(
     fc.string({ unit: fc.constantFrom('<', '>', '"', "'", '&', 'a', ';', '/', '$', '`', '\\') }),
     (text) => {
@@ -158,7 +158,7 @@ t.beforeEach(async () => {
     alter table audit_log disable trigger user; delete from audit_log; alter table audit_log enable trigger user`)
 })
 
-/** Adds entries with these times. Their hashes are invalid, which the list does not check. */
+/** Adds entries with these times. Their hashes are invalid, but the list does not check hashes. */
 async function at (times: readonly string[]): Promise<void> {
   const row = { actor: 'sistema', action: 'email', hash: Buffer.of(0) }
   await server.app.db.insert(audit_log).values(times.map((time, n) => ({ ...row, id: n + 1, at: new Date(time) })))
@@ -215,7 +215,7 @@ t.test('newest entries are first, and all pages together are the whole list', as
   }
 })
 
-t.test('an entry added while the pages are read moves no other entry', async (t) => {
+t.test('an entry that is added between two pages moves no other entry', async (t) => {
   for (let n = 0; n < 4; n++) await server.app.audit.append(server.app.db, entry(n))
   const first = await call('GET', `${AUDIT}?limit=2`)
   await server.app.audit.append(server.app.db, entry(5))
@@ -239,7 +239,7 @@ t.test('filters by actor, action and object', async (t) => {
   t.same(await found('?actor=USER:1'), [])
 })
 
-t.test('a day means the whole day in Italy; an instant is inclusive', async (t) => {
+t.test('a day means the whole day in Italy, and an instant is included', async (t) => {
   await at(['2026-11-20T22:59:59.999Z', '2026-11-20T23:00:00Z', '2026-11-21T22:59:59.999Z', '2026-11-21T23:00:00Z'])
   const found = async (query: string) => ids(await call('GET', AUDIT + query))
   t.same(await found('?da=2026-11-21'), [4, 3, 2])
@@ -309,7 +309,7 @@ t.test('an invalid query is a 400 that names the field', async (t) => {
   for (const query of right) t.equal((await call('GET', `${AUDIT}?${query}`)).statusCode, 200, query)
 })
 
-t.test('an entry written by SQL is shown as far as possible', async (t) => {
+t.test('an entry written by SQL is shown, and values that the code does not know are shown unchanged', async (t) => {
   await at(['2026-11-21T00:00:00Z'])
   await server.app.sql`
     insert into audit_log (actor, action, details) values ('', 'inventata', '{"a": {"b": [1]}}')`

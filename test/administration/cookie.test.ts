@@ -12,7 +12,7 @@ import { MARK, granted, opens } from './admin-cookies.ts'
 const GRANT = '/api/admin/grant-cookie'
 const HOUR_MS = 3_600_000
 
-t.test('the cookies', async (t) => {
+t.test('the cookies of the pages', async (t) => {
   const master = randomBytes(32)
   const { app, token, logs } = await build(t, { MASTER_KEY: master.toString('base64') })
   const admin = await token({ name: 'anna', role: 'admin' })
@@ -56,7 +56,7 @@ t.test('the cookies', async (t) => {
     for (const part of value.split('.')) t.notOk(JSON.stringify([logs, entry]).includes(part))
   })
 
-  t.test('only both together open the pages, in either order and among others', async (t) => {
+  t.test('only both cookies together open the pages, in any order and among other cookies', async (t) => {
     const own = `${SESSION_COOKIE}=${value}`
     t.equal(await opens(app, `${MARK}; ${own}`), 200)
     t.equal(await opens(app, `${own};${MARK}`), 200)
@@ -116,7 +116,7 @@ t.test('the cookies', async (t) => {
     t.equal(await opens(app, cookie), 200, 'the right ones still open')
   })
 
-  t.test('API credentials do not open the pages, and the cookies open nothing else', async (t) => {
+  t.test('API credentials do not open the pages, and the cookies open only the pages', async (t) => {
     for (const headers of [bearer(admin), bearer(await token({ service: true })), { 'x-api-key': API_KEY }]) {
       t.equal((await app.inject({ url: '/ad/', headers })).statusCode, 401)
     }
@@ -159,7 +159,7 @@ t.test('the cookies', async (t) => {
     t.equal(await ask('{"role":"admin"}', 'application/json'), 400)
   })
 
-  t.test('cookies in two headers count like two in one', async (t) => {
+  t.test('cookies in two headers count like cookies in one', async (t) => {
     const port = await listen(app)
     const { cookie } = await granted(app, admin)
     const twice = (first: string, second: string) =>
@@ -170,10 +170,10 @@ t.test('the cookies', async (t) => {
   })
 })
 
-t.test('the session behind the cookies', async (t) => {
+t.test('the session of the cookies', async (t) => {
   const [{ app, token }, { app: other }] = await twoServers(t)
 
-  t.test('expires after 15 minutes without use; use extends it, up to its absolute end', async (t) => {
+  t.test('expires after 15 minutes without a request. Each request extends it, up to an absolute end', async (t) => {
     const { cookie, response } = await granted(app, await token({ name: 'anna', role: 'admin' }))
     const age = (column: string, by: string) =>
       app.sql.unsafe(`update admin_sessions set ${column} = now() - interval '${by}'`)
@@ -203,7 +203,7 @@ t.test('the session behind the cookies', async (t) => {
     t.equal(await opens(app, cookie), 401)
   })
 
-  t.test('opens nothing once the person is no longer an administrator', async (t) => {
+  t.test('opens no page when the person is no longer an administrator', async (t) => {
     const service = await token({ service: true })
     const changes: Record<string, (id: string) => Promise<{ statusCode: number }>> = {
       demoted: (id) => callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`,
@@ -223,7 +223,7 @@ t.test('the session behind the cookies', async (t) => {
     }
   })
 
-  t.test('ends with the login or the key that it was granted to', async (t) => {
+  t.test('ends with the session or the key to which it was granted', async (t) => {
     const { access_token: first } = await signIn(app, 'carla', 'admin')
     const { access_token: second } = await signIn(app, 'carla', 'admin')
     const [mine, theirs] = [await granted(app, first), await granted(app, second)]
@@ -243,7 +243,7 @@ t.test('the session behind the cookies', async (t) => {
   })
 })
 
-t.test('under /ad/', async (t) => {
+t.test('the pages under /ad/', async (t) => {
   const { app, token } = await build(t)
   const { cookie } = await granted(app, await token({ name: 'anna', role: 'admin' }))
 
@@ -262,7 +262,7 @@ t.test('under /ad/', async (t) => {
     }
   })
 
-  t.test('without the cookies a caller cannot learn which pages exist', async (t) => {
+  t.test('without the cookies a caller cannot find out which pages exist', async (t) => {
     for (const url of ['/ad/', '/ad/x', '/ad/x/y', '/ad/?x=1', '/%61d/', '/ad/%78', '/ad//']) {
       t.equal(await opens(app, undefined, url), 401, url)
       t.equal((await app.inject({ method: 'HEAD', url })).statusCode, 401, `HEAD ${url}`)
@@ -273,7 +273,7 @@ t.test('under /ad/', async (t) => {
   })
 })
 
-t.test('a route that requires the cookies outside the guarded scope stops the start', async (t) => {
+t.test('outside the guarded scope, a route that requires the cookies stops the start', async (t) => {
   const start = build(
     t,
     {},

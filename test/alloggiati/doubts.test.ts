@@ -5,7 +5,7 @@ import { foreigner, member, single, today } from '#test/alloggiati/rules/samples
 import { create, saveGuests } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 
-/* Doubtful values get a warning with the probable value, and texts for people are correct Italian. */
+/* Doubtful values get a warning with the probable value, and texts for users are correct Italian. */
 
 const { call } = await build(t, { TODAY: today })
 
@@ -20,7 +20,7 @@ async function check (ospiti: Schedina[], prenotazione: object = STAY): Promise<
 const about = (remarks: readonly Segnalazione[], field: string) =>
   remarks.filter(({ campo }) => campo === field).map(({ messaggio }) => messaggio).join(' ')
 
-t.test('a placeholder as document number is a warning, and a real number is none', async (t) => {
+t.test('a placeholder as document number gets a warning, and a real number does not', async (t) => {
   const placeholders = [
     '0000000', '000000000', 'n.d.', 'N/A', 'nd', 'XXXXXXX', '1234567', '123456789', '987654321', 'abcdefgh', 'TEST',
     'non disponibile', 'sconosciuto', 'da completare', '-0-', '99999', 'AAAAA', 'qwerty', 'Passaporto', 'NULL'
@@ -38,7 +38,7 @@ t.test('a placeholder as document number is a warning, and a real number is none
   }
 })
 
-t.test('a document number of two guests is a warning on the second, however it is written', async (t) => {
+t.test('the same document number of two guests is a warning on the second one, in any spelling', async (t) => {
   const same = ['C01X00T47', 'c01x00t47', 'C01 X00 T47', 'C01-X00-T47', 'C01.X00/T47']
   for (const numero_documento of same) {
     const { warnings } = await check([foreigner(), foreigner({ nome: 'UTE', numero_documento })])
@@ -61,7 +61,7 @@ t.test('a wrongly decoded name of a booking is a warning with the probable name'
   }
 })
 
-t.test('a code of bookings of other people is a warning, when their arrivals are close', async (t) => {
+t.test('a code that bookings of other people have is a warning, when their arrivals are close', async (t) => {
   const nearby = { idf_gen: 'HM4XK7Q2', nome_cognome: 'Ugo Neri' }
   const { id: first } = await create(call, { check_in: today, idf_gen: 'HM4XK7Q2' })
   const warned = async (id: number) =>
@@ -83,7 +83,7 @@ const NAMES = [
 
 const utf8AsWindows1252 = (text: string) => new TextDecoder('windows-1252').decode(new TextEncoder().encode(text))
 
-t.test('a name in the wrong encoding gets the probable name, as a warning or within the error', async (t) => {
+t.test('a name with the wrong encoding gets the probable name, in a warning or in the error', async (t) => {
   for (const name of NAMES) {
     for (const wrong of [utf8AsWindows1252(name), utf8AsWindows1252(utf8AsWindows1252(name))]) {
       for (const field of ['cognome', 'nome']) {

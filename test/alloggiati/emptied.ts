@@ -15,8 +15,8 @@ const OTHERS = [
 ]
 
 /**
- * Empties a shared server and its police: no bookings, no submissions, no logs, no calls. This is much cheaper than a
- * new server for each test.
+ * Empties a shared server and its police stand-in: no bookings, submissions, logs or calls remain. This is much cheaper
+ * than a new server for each test.
  */
 export async function emptied<S extends Pick<TestApp, 'dataDir' | 'logs'> & { app: Pick<TestApp['app'], 'sql'> }> (
   server: S, police?: StandIn
@@ -25,7 +25,7 @@ export async function emptied<S extends Pick<TestApp, 'dataDir' | 'logs'> & { ap
   await server.app.sql.unsafe(`${triggers('disable')}
     truncate ${[...GUARDED, ...OTHERS].join()} restart identity cascade;
     ${triggers('enable')}`)
-  // With an empty chain, a recorded chain head would count as a truncation.
+  // After the chain is emptied, a recorded chain head would look like a truncation.
   rmSync(join(server.dataDir, 'ledger-chain.json'), { recursive: true, force: true })
   server.logs.length = 0
   police?.forget()

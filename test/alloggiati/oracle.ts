@@ -1,14 +1,14 @@
 import { fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** The rows that the police has acquired, independent of its replies. */
+/** The rows that the police has really acquired, whatever it replied. */
 export interface Oracle {
-  /** Records rows. They are on the disk when it returns, before any reply. */
+  /** Records rows. They are on the disk when it returns, so before any reply. */
   acquire (rows: readonly string[]): void
-  /** Every acquired row, in order; a row that was acquired twice is listed twice. */
+  /** Every acquired row, in order. A row that was acquired twice is listed twice. */
   acquired (): string[]
 }
 
-/** An oracle that keeps its rows in a file, which survives the death of any process. */
+/** An oracle that stores its rows in a file, so that they survive the death of any process. */
 export function oracle (file: string): Oracle {
   const descriptor = openSync(file, 'a')
   return {

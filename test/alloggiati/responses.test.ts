@@ -11,15 +11,15 @@ import { response } from './service/soap/server.ts'
 import { envelope } from './service/soap/xml.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, until } from './stand-in.ts'
 
-/* The caller always gets an answer in time, even if the police service hangs, and the submission continues. */
+/* The caller always gets a response in time, even if the police service hangs. The submission then continues. */
 
 const SEND = '/api/alloggiati/invio'
-/** Instead of 25 seconds. */
+/** A time limit for tests, instead of 25 seconds. */
 const SOON = { times: { policeResponseMs: 200 } }
 /** Longer than any test takes on a busy machine. */
 const NEVER = { times: { policeResponseMs: 120_000 } }
 
-/** A server that has not logged in to the police yet. */
+/** A server that has not made a login to the police yet. */
 async function server (t: Test, options: typeof SOON) {
   const police = await standIn(t)
   const app = await production(t, police, {}, options)
@@ -28,7 +28,7 @@ async function server (t: Test, options: typeof SOON) {
 }
 
 const [soon, never] = [await server(t, SOON), await server(t, NEVER)]
-/** Shared servers for tests that do not need a first login. Each test empties its server. */
+/** Shared servers for tests that need no first login. Each test empties its server. */
 async function anew (one: typeof soon) {
   await emptied(one.server, one.police)
   return one
@@ -55,7 +55,7 @@ t.test('a Send without an outcome in time is a 422 INVIO_IN_CORSO with its locat
   await until(async () => await stateOf(one) === 'acquisito')
 })
 
-t.test('a refusal by Send or Test after the caller got the answer raises an alarm', async (t) => {
+t.test('a refusal by the Send or the test call after the response to the caller raises an alarm', async (t) => {
   const { police, server: one, send } = await anew(soon)
   const warned = () => one.logs.filter(({ msg }) => /after its caller got an answer/.test(String(msg)))
   const reply = held()
@@ -128,7 +128,7 @@ t.test('a retry with the same key gets the reason why its submission failed', as
   })
 })
 
-t.test('after an unknown outcome the same key returns the later decision, and sends nothing', async (t) => {
+t.test('after an unknown outcome, the same key returns the later decision and sends no guest', async (t) => {
   const { police, server: one, send } = await anew(never)
   const { decide } = administrator(one)
   const { id: booking } = await create(one.call, { check_in: testClock().today(), numero_ospiti: 1 })
@@ -161,7 +161,7 @@ t.test('after an unknown outcome the same key returns the later decision, and se
   }
 })
 
-t.test('a client disconnect changes nothing: a submission that cannot be sent now stays ready', async (t) => {
+t.test('a client disconnect has no effect: a submission that cannot be sent now stays ready', async (t) => {
   const { police, server: one } = await server(t, NEVER)
   const port = await listen(one.app)
   const testCall = held()
@@ -186,7 +186,7 @@ t.test('a client disconnect changes nothing: a submission that cannot be sent no
   t.same(await one.app.sql`select esito from invii_schedine`, [{ esito: 'in_corso' }])
 })
 
-t.test('check, dry run, apartments and receipts answer in time when the police hangs', async (t) => {
+t.test('check, dry run, apartments and receipts respond in time when the police hangs', async (t) => {
   for (const hanging of ['GenerateToken', 'rest']) {
     const { police, server: { call }, send } = await server(t, SOON)
     const operations = hanging === 'rest' ? ['Authentication_Test', 'Test', 'Tabella', 'Ricevuta'] : [hanging]
@@ -206,7 +206,7 @@ t.test('check, dry run, apartments and receipts answer in time when the police h
   }
 })
 
-t.test('a decision to send again is refused, with the time, while the earlier attempt may still be delivered',
+t.test('a decision to send again is refused while the earlier attempt may still arrive, with the time',
   async (t) => {
     const { police, server: one, send } = await anew(never)
     police.on.Send = (socket) => socket.resetAndDestroy()
@@ -228,7 +228,7 @@ t.test('a decision to send again is refused, with the time, while the earlier at
 
 /* Submissions while the service is down or refuses the login. `misbehaviours/` covers wrong replies. */
 
-t.test('refused credentials send nothing, and are not retried at once, which could lock the account', async (t) => {
+t.test('after refused credentials no guest is sent, and no retry follows that could lock the account', async (t) => {
   const police = await standIn(t)
   const { call } = await production(t, police)
   police.on.GenerateToken = response(

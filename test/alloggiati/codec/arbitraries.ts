@@ -3,7 +3,7 @@ import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 import { LAYOUT, LAYOUT_FILE_UNICO, type Field } from '#src/alloggiati/codec/layout.ts'
 import { isDay } from '#src/lib/time.ts'
 
-/** Generators that use only the layout table, and an independent reading of it. */
+/** Generators that use only the layout table, and a second, simple reading of a line. */
 
 const days = fc.oneof(
   fc.integer({ min: -719_162, max: 2_932_896 }).map((day) => new Date(day * 86_400_000).toISOString().slice(0, 10)),
@@ -25,18 +25,18 @@ export function valueOf ({ kind, length, required }: Field): fc.Arbitrary<string
   }
 }
 
-/** Any record that the layout allows, half of them of the File Unico. */
+/** Any record that the layout allows. Half of the records are for the File Unico. */
 export const records: fc.Arbitrary<RecordSchedina> = fc.boolean().chain((fileUnico) => {
   const fields = fileUnico ? LAYOUT_FILE_UNICO : LAYOUT
   return fc.record(Object.fromEntries(fields.map((field) => [field.name, valueOf(field)])), { noNullPrototype: true })
 }).map((record: unknown) => record as RecordSchedina)
 
-/** The fields of the table that a record's line has. */
+/** The fields on the line of a record. */
 export function fieldsOf (record: RecordSchedina): readonly Field[] {
   return LAYOUT_FILE_UNICO.filter(({ name }) => name in record)
 }
 
-/** The simple check of a field's text on the line: whether it is valid. */
+/** A simple check of a field's text on the line, independent of the codec. */
 export function isContent ({ kind, length, required }: Field, content: string): boolean {
   switch (kind.type) {
     case 'day':
@@ -57,7 +57,7 @@ export function isContent ({ kind, length, required }: Field, content: string): 
   }
 }
 
-/** The simple encoding of a value: the expected text in the field's columns. */
+/** A simple encoding of a value, independent of the codec: the expected text in the field's columns. */
 export function contentOf ({ kind, length }: Field, value: unknown): string {
   const text = String(value)
   switch (kind.type) {
@@ -73,12 +73,12 @@ export function columnsOf ({ start, length }: Field, line: string): string {
   return line.slice(start - 1, start - 1 + length)
 }
 
-/** `line` with other content at a field's columns. */
+/** `line` with other content in a field's columns. */
 export function replaced ({ start, length }: Field, line: string, content: string): string {
   return line.slice(0, start - 1) + content + line.slice(start - 1 + length)
 }
 
-/** The wrong content of one field, exactly as wide as the field: near misses, and any UTF-16 code units at all. */
+/** Wrong content of one field, exactly as wide as the field: nearly right texts, and any UTF-16 code units. */
 export function wrongContentOf (field: Field): fc.Arbitrary<string> {
   const wide = (unit: fc.Arbitrary<string>) =>
     fc.array(unit, { minLength: field.length, maxLength: field.length }).map((units) => units.join(''))

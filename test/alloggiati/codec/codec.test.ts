@@ -30,11 +30,11 @@ const POSITIONS = [
   ['id_appartamento', 169, 174]
 ]
 
-t.test('the layout is the contract\'s, field by field', async (t) => {
+t.test('the layout equals the contract\'s, field by field', async (t) => {
   t.strictSame(LAYOUT_FILE_UNICO.map(({ name, start, length }) => [name, start, start + length - 1]), POSITIONS)
 })
 
-t.test('the fields leave no gap and do not overlap, up to 168 characters and 174 with the apartment', async (t) => {
+t.test('the fields do not overlap and leave no gap: 168 characters, or 174 with the apartment', async (t) => {
   let next = 1
   for (const { name, start, length } of LAYOUT_FILE_UNICO) {
     t.equal(start, next, name)
@@ -72,7 +72,7 @@ t.test('a line has 168 characters, 174 with an apartment, and every field is in 
 })
 
 for (const field of LAYOUT_FILE_UNICO) {
-  t.test(`wrong content is reported as a fault of the field and of no other: ${field.name}`, async (t) => {
+  t.test(`wrong content is an error of its field, and of no other field: ${field.name}`, async (t) => {
     const carriers = records.filter((record) => fieldsOf(record).includes(field))
     t.doesNotThrow(() => fc.assert(fc.property(carriers, wrongContentOf(field), (record, content) => {
       const result = decode(replaced(field, encode(record), content))
@@ -81,7 +81,7 @@ for (const field of LAYOUT_FILE_UNICO) {
   })
 }
 
-t.test('all faults of a line are reported at once, in the order of the fields', async (t) => {
+t.test('all errors of a line are reported at once, in the order of the fields', async (t) => {
   const wrong = fc.uniqueArray(fc.constantFrom(...LAYOUT), { minLength: 2 })
     .chain((fields) => fc.tuple(...fields.map((field) => wrongContentOf(field).map((content) => ({ field, content })))))
   t.doesNotThrow(() => fc.assert(fc.property(records, wrong, (record, changes) => {
@@ -91,7 +91,7 @@ t.test('all faults of a line are reported at once, in the order of the fields', 
   })))
 })
 
-t.test('a line that decodes is the very line its record encodes to, but for the padding of the numbers', async (t) => {
+t.test('the record of a decoded line encodes to the same line, except for the padding of numbers', async (t) => {
   const stays = ['05', ' 5', '5 ']
   t.doesNotThrow(() => fc.assert(fc.property(records, fc.constantFrom(...stays), (record, stay) => {
     const line = encode({ ...record, permanenza: 5 })
@@ -101,7 +101,7 @@ t.test('a line that decodes is the very line its record encodes to, but for the 
   })))
 })
 
-t.test('the days of a line are those of the calendar', async (t) => {
+t.test('exactly the days of the calendar are valid on a line', async (t) => {
   const line = golden('single guest born in Italy').line
   for (const year of ['0000', '0001', '1900', '2000', '2023', '2024', '2100', '9999']) {
     const wrong: string[] = []
@@ -116,7 +116,7 @@ t.test('the days of a line are those of the calendar', async (t) => {
   }
 })
 
-t.test('a fault describes in Italian the valid content of the field', async (t) => {
+t.test('an error describes in Italian the valid content of the field', async (t) => {
   const line = golden('single guest born in Italy').line
   const faultOf = (changed: string) => {
     const result = decode(changed)
@@ -140,7 +140,7 @@ t.test('a fault describes in Italian the valid content of the field', async (t) 
 const good = golden('single guest born in Italy').record
 const names = LAYOUT_FILE_UNICO.map(({ name }) => name)
 
-/** Encodes any value of a record: the result is its line, or the field that is refused. */
+/** Encodes any value as a record. Returns the line, or the name of the refused field. */
 function attempt (record: unknown): { line: string } | { field: string, message: string } {
   try {
     return { line: encode(record as RecordSchedina) }
@@ -164,7 +164,7 @@ const anything = fc.oneof(
   fc.anything({ withBoxedValues: true, withSparseArray: true, withTypedArray: true, withBigInt: true, withDate: true })
 )
 
-t.test('for any value of one field, the line round-trips or the error names that field', async (t) => {
+t.test('a record with any value in one field is encoded and decoded again, or the error names the field', async (t) => {
   t.doesNotThrow(() =>
     fc.assert(
       fc.property(records, fc.constantFrom(...names.slice(0, -1)), anything, (record, name, value) => {
@@ -178,7 +178,7 @@ t.test('for any value of one field, the line round-trips or the error names that
   )
 })
 
-t.test('decode never throws, and encode accepts each record that it returns', async (t) => {
+t.test('decode never throws, and encode accepts every record that decode returns', async (t) => {
   const line = fc.oneof(
     anything,
     fc
@@ -199,7 +199,7 @@ t.test('decode never throws, and encode accepts each record that it returns', as
   }), { numRuns: 1000 }))
 })
 
-t.test('a nearly right value is refused with the name of its field', async (t) => {
+t.test('a value with one mistake is refused, with the name of its field', async (t) => {
   const cases: [keyof RecordSchedina, unknown, string][] = [
     ['cognome', 'Bianchi', 'lower case'],
     ['cognome', 'BIANCHÌ', 'a letter with an accent'],
@@ -251,7 +251,7 @@ const letters = fc.constantFrom(
 )
 const texts = fc.oneof(fc.string({ unit: letters, maxLength: 30 }), fc.string({ unit: anyCharacter, maxLength: 30 }))
 
-t.test('a name is spelled in the letters of the service', async (t) => {
+t.test('a name is converted to the letters of the service', async (t) => {
   const cases: [string, string][] = [
     ['Rossi', 'ROSSI'],
     ['  de   rossi ', 'DE ROSSI'],
@@ -280,7 +280,7 @@ t.test('a name is spelled in the letters of the service', async (t) => {
   }
 })
 
-t.test('characters without a Latin spelling are reported once each, and stay in the text', async (t) => {
+t.test('characters without a Latin spelling are reported once each, and are not removed from the text', async (t) => {
   t.strictSame(foldName('Ива нов'), { text: 'Ива нов', changed: false, refused: 'Ивано' })
   t.strictSame(foldName('李 Anna'), { text: '李 ANNA', changed: false, refused: '李' })
   t.equal(foldName('Mario 22').refused, '2')
@@ -305,7 +305,7 @@ t.test('folding a folded name changes nothing', async (t) => {
   }), { numRuns: 2000 }))
 })
 
-t.test('an accepted name that fits always encodes, a refused one never does', async (t) => {
+t.test('a name that folding accepts and that fits always encodes, and a refused name never does', async (t) => {
   let accepted = 0
   t.doesNotThrow(() => fc.assert(fc.property(texts, (typed) => {
     const { text, refused } = foldName(typed)
@@ -318,14 +318,14 @@ t.test('an accepted name that fits always encodes, a refused one never does', as
   t.ok(accepted > 50, `${accepted} accepted names were tried`)
 })
 
-t.test('a document number loses its blanks and gets capitals', async (t) => {
+t.test('a document number loses its blanks, and its letters become capitals', async (t) => {
   t.strictSame(foldDocument('ca 00000 aa'), { text: 'CA00000AA', changed: true, refused: '' })
   t.strictSame(foldDocument(' ca00000aa '), { text: 'CA00000AA', changed: false, refused: '' })
   t.strictSame(foldDocument('AB-12.34/56'), { text: 'AB-12.34/56', changed: false, refused: '' })
   t.strictSame(foldDocument('n°12_é'), { text: 'N°12_é', changed: false, refused: '°_é' })
 })
 
-t.test('an accepted document number that fits always encodes, and folding it again changes nothing', async (t) => {
+t.test('an accepted document number that fits always encodes, and does not change when folded again', async (t) => {
   const numbers = fc.oneof(texts, fc.string({ unit: fc.constantFrom(...'aB09-./ \u00a0'), maxLength: 25 }))
   t.doesNotThrow(() => fc.assert(fc.property(numbers, (typed) => {
     const { text, refused } = foldDocument(typed)
@@ -346,7 +346,7 @@ function throws (work: () => unknown): boolean {
 
 const key = ([cognome, nome]: readonly [string, string]) => nameKey(cognome, nome)
 
-t.test('the spellings of one person have one key', async (t) => {
+t.test('all spellings of one person have the same key', async (t) => {
   const people: [string, string][][] = [
     [['ROSSI', 'NICCOLÒ'], ['ROSSI', "NICCOLO'"], ['Rossi', 'Niccolo'], ['NICCOLÒ', 'ROSSI']],
     [["D'ANGELO", 'UGO'], ['DANGELO', 'UGO'], ['D ANGELO', 'UGO'], ['D’Angelo', 'Ugo']],
@@ -363,7 +363,7 @@ t.test('the spellings of one person have one key', async (t) => {
   for (const spellings of people) t.equal(new Set(spellings.map(key)).size, 1, spellings.join(' · '))
 })
 
-t.test('twins with different first names are two persons, and so are persons who share one name', async (t) => {
+t.test('twins with different first names have different keys, and so have people who share one name', async (t) => {
   const people: [string, string][] = [
     ['PROVETTI', 'ANNA'], ['PROVETTI', 'NANNA'], ['PROVETTI', 'ANNALISA'], ['PROVETTI', 'LISA'], ['LI', 'WEI'],
     ['LI', 'WEN'], ['MULLER', 'EVA'], ['MILLER', 'EVA']
@@ -371,7 +371,7 @@ t.test('twins with different first names are two persons, and so are persons who
   t.equal(new Set(people.map(key)).size, people.length)
 })
 
-/** Two letter pairs that count as one letter inside a word; an E between them does not count. */
+/** Two letter pairs that count as one letter inside a word. The key ignores an E between them. */
 const PAIR = /AE*A|DE*J/
 const lettersOf = (alphabet: string) => fc.string({ unit: fc.constantFrom(...alphabet), minLength: 1, maxLength: 12 })
 const name = fc.oneof(lettersOf('AEOUSBR'), lettersOf('ABCDEFGHIJKLMNOPQRSTUVWXYZ'))

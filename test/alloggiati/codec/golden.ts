@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 
 /**
- * A line written by hand from the manual's layout, the record on it, and how the record is written if not like that.
+ * A line written by hand from the manual's layout, and its record. `typed` is the spelling of the guest, if different.
  */
 interface Golden {
   title: string
@@ -17,7 +17,7 @@ const url = new URL('../../../fixtures/alloggiati/records.json', import.meta.url
 
 export const goldenRecords: readonly Golden[] = JSON.parse(readFileSync(url, 'utf8'))
 
-/** The golden record of that title. */
+/** The golden record with this title. */
 export function golden (title: string): Golden {
   const found = goldenRecords.find((record) => record.title === title)
   if (!found) throw new Error(`No golden record: ${title}`)

@@ -9,7 +9,7 @@ import type { TestApp } from '#test/helper.ts'
 
 export const INVII = '/api/v1/invii'
 
-/** A production server, its police, and an administrator's calls. */
+/** A production server, its police stand-in, and an administrator's calls. */
 export async function ledgerServer (t: Test, environ: Record<string, string> = {}) {
   const police = await standIn(t)
   const server = await production(t, police, environ)
@@ -51,7 +51,7 @@ export async function detail ({ call }: TestApp, id: number): Promise<InvioDetai
   return response.json<{ data: InvioDetail }>().data
 }
 
-/** Sends guests and gives the id of the submission. */
+/** Sends guests and returns the id of the submission. */
 export async function sent (server: TestApp, guests: readonly Schedina[] = [guestNo(1)]): Promise<number> {
   await server.call('POST', '/api/alloggiati/invio', invio(guests))
   const [{ id } = { id: 0 }] = await server.app.sql<{ id: number }[]>`select max(id) as id from invii`
@@ -67,7 +67,7 @@ export async function unknown (police: StandIn, server: TestApp, guests?: readon
   return id
 }
 
-/** Moves all attempts back by ten minutes, so that none can still be delivered. */
+/** Moves all attempts into the past by ten minutes, so that none can still be delivered. */
 export async function deliveryOver ({ app }: Pick<TestApp, 'app'>): Promise<void> {
   await app.sql.unsafe(`
     alter table invii_tentativi disable trigger user;

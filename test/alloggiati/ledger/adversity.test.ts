@@ -20,7 +20,7 @@ import { ledgerBench } from './bench.ts'
 const bench = await ledgerBench(t)
 const anew = () => emptied(bench, bench.police)
 
-/** The database refuses every claim until the returned function is called. */
+/** Makes the database refuse every claim until the returned function is called. */
 async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>> {
   await sql.unsafe(`
     create function refuse_claim () returns trigger language plpgsql as $$ begin raise exception 'disk full'; end $$;
@@ -59,7 +59,7 @@ t.test('a submission that fails before the dispatch is not sent, and the waiting
   t.same(police.calls, [])
 })
 
-t.test('a suspension between Test and Send stops the Send', async (t) => {
+t.test('a suspension between the test call and the Send stops the Send', async (t) => {
   const { police, db, worker, reserve, states } = await anew()
   const { id } = await reserve([single()])
   const testCall = held()
@@ -106,12 +106,12 @@ t.test('a submission reported as in progress while the chain is locked is not wi
   }
 })
 
-t.test('a worker whose dispatch fails writes nothing about another worker\'s attempt in flight', async (t) => {
+t.test('when a worker\'s dispatch fails, it writes nothing about another worker\'s attempt in flight', async (t) => {
   const { police, sql, worker, reserve, states, headIn } = await anew()
   const { id } = await reserve([single()])
   const [reached, gate, reply] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), held()]
   const head = headIn(t.testdir())
-  // Only the dispatch queries it.
+  // Only the dispatch calls this query.
   const last = async () => {
     reached.resolve()
     await gate.promise
@@ -131,7 +131,7 @@ t.test('a worker whose dispatch fails writes nothing about another worker\'s att
   t.equal((await other).stato, 'acquisito')
 })
 
-t.test('a commit of the ledger is synchronous, regardless of the default of the database', async (t) => {
+t.test('the ledger commits synchronously, even if the default of the database is otherwise', async (t) => {
   const { url } = await anew()
   const { db, close } = connect(url, 1, { synchronous_commit: 'off' })
   t.teardown(close)
@@ -144,7 +144,7 @@ t.test('a commit of the ledger is synchronous, regardless of the default of the 
   })
 })
 
-t.test('recording a reply is retried after a database error, unless a trigger of the ledger refused it', async (t) => {
+t.test('the recording of a reply is retried after a database error, unless a trigger refused it', async (t) => {
   // Counts with a sequence, which a rollback does not reset.
   const refuse = (sql: postgres.Sql, code: string, times: number) => sql.unsafe(`
     create sequence tries;
@@ -172,7 +172,7 @@ t.test('recording a reply is retried after a database error, unless a trigger of
   }
 })
 
-t.test('around midnight nothing is dispatched: submissions stay ready, and are sent two minutes later', async (t) => {
+t.test('around midnight no submission is dispatched: each stays ready, and is sent two minutes later', async (t) => {
   for (const quietAt of ['the start', 'the test call']) {
     await t.test(`quiet at ${quietAt}`, async (t) => {
       const { police, worker, reserve, states } = await anew()
@@ -216,11 +216,11 @@ t.test('a submission is not created when the audit log cannot record it', async 
 })
 
 /*
- * A submission that may have been acquired, and that a person decided to send again: late proof about the first Send,
- * and failures of the second.
+ * A submission that may have been acquired, and that a person decided to send again: a proof about the first Send
+ * arrives late, or the second Send fails.
  */
 
-t.test('a late proof of acquisition stops a resend that a person decided', async (t) => {
+t.test('a late proof that the guests were acquired stops a resend that a person decided', async (t) => {
   const { police, worker, reserve, states, sql } = await anew()
   const { id } = await reserve([single()])
   const reply = held()
@@ -237,7 +237,7 @@ t.test('a late proof of acquisition stops a resend that a person decided', async
 })
 
 t.test(
-  'a late proof of what was sent again meanwhile raises an alarm, and counts whatever the second Send does',
+  'a late proof after a resend raises an alarm, and counts whatever the outcome of the second Send',
   async (t) => {
     const { police, worker, reserve, states, sql, logs } = await anew()
     const { id, ricevuta } = await reserve([single()])
@@ -264,7 +264,7 @@ t.test(
   }
 )
 
-t.test('when the second Send fails, the first one stays unknown, and a person decides', async (t) => {
+t.test('when the second Send fails, the outcome of the first one is still unknown, and a person decides', async (t) => {
   const failures: Record<string, (police: StandIn) => void> = {
     'the Send is turned away': (police) => { police.on.Send = respond('404 Not Found', '') },
     'the Send refuses every row': (police) => { police.on.Send = response(rowsReply('Send', [false, false])) },
@@ -290,7 +290,7 @@ t.test('when the second Send fails, the first one stays unknown, and a person de
 })
 
 t.test(
-  'when a second Send is acquired in part, a person decides of the rest: the first Send may have filed it',
+  'when a second Send is acquired in part, a person decides: the first one may have filed the rest',
   async (t) => {
     const { police, worker, reserve, states, sql } = await anew()
     const { id } = await reserve([guestNo(1), guestNo(2)])

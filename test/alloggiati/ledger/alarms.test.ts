@@ -20,7 +20,7 @@ async function booking (
   return row!.id
 }
 
-/** The instants, Rome, at which a run every five minutes raises an alarm. */
+/** The times in Rome at which a run every five minutes raises an alarm. */
 async function alarmsBetween (w: LedgerWithHistory, from: string, to: string): Promise<string[]> {
   const times: string[] = []
   for (let at = Date.parse(from); at <= Date.parse(to); at += 5 * 60_000) {
@@ -46,7 +46,7 @@ t.test('a booking raises an alarm six hours, two hours and half an hour before i
   })
 })
 
-/** Links the rows of a submission to a booking, without the triggers, which refuse this change. */
+/** Links the rows of a submission to a booking. Its triggers are disabled, because they refuse this change. */
 async function tie ({ db }: LedgerWithHistory, id: number, prenotazione_id: number): Promise<void> {
   await past({ db }, () => db.update(invii_schedine).set({ prenotazione_id }).where(eq(invii_schedine.invio_id, id)))
 }
@@ -63,7 +63,7 @@ const unfiled = ({ context }: LedgerWithHistory, today: string) => unfiledBookin
 const near = ({ logs }: LedgerWithHistory) => logs.filter(({ msg }) => /deadline/.test(String(msg)))
 
 t.test(
-  'an unfinished submission is alarmed in place of its booking, and an acquired one is not',
+  'an unfinished submission raises the alarm instead of its booking, and an acquired one raises none',
   async (t) => {
     const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
     const id = await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' })
@@ -79,7 +79,7 @@ t.test('the alarm of a booking for four guests stays until the fourth is sent', 
   const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
   const id = await booking(w, '2026-11-20', '2026-11-23', 4)
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1 }), id)
-  // Two more guests, of whom one was refused.
+  // Two more guests, one of whom was refused.
   await tie(w, await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K', rows: 1, held: 1 }), id)
   t.match(await unfiled(w, '2026-11-21'), [{ bookingId: id, missing: 2, unsent: 2 }])
   await raiseTimedAlarms(w.context)
@@ -138,7 +138,7 @@ t.test('a stay longer than 30 nights is due again on its 31st day, and on every 
   t.match(await due('2026-12-23'), [{ arrival: '2026-12-23' }], 'three nights were declared')
 })
 
-t.test('an alarm is mailed to each recipient once a day per matter, across processes and restarts', async (t) => {
+t.test('an alarm is mailed to each recipient once a day per problem, across processes and restarts', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const id = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   const raise = () => w.context.alarm('unknown-outcome', { invio: id, ricevuta: 'AW-1', tentativo: 1 })
@@ -212,7 +212,7 @@ t.test('no mail reports guests of a live submission as not sent', async (t) => {
   t.same(new Set(listed.map(([, id, guests]) => `${id} ${guests}`)), new Set([`${part} 2`]))
 })
 
-t.test('a process that starts late raises one alarm for the passed thresholds, and does not repeat it', async (t) => {
+t.test('a process that starts late raises one alarm for all passed thresholds, and does not repeat it', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T12:45:00Z')
   await booking(w, '2026-11-20', '2026-11-23')
   await raiseTimedAlarms(w.context)

@@ -16,12 +16,12 @@ import { testClock } from '#test/clock.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder, writtenWith } from '#test/helper.ts'
 
-/** The properties of a submission besides its guests. */
+/** The properties of a submission other than its guests. */
 export type More = Partial<Pick<Submission, 'account' | 'id_appartamento'>>
 
 /**
- * The ledger with its own database and a police on loopback, without a server, so that no job runs by itself. To the
- * ledger, each `worker` is a separate process.
+ * The ledger with its own database and a police stand-in on loopback. Without a server no job runs. For the ledger,
+ * each `worker` is a separate process.
  */
 export async function ledgerBench (t: Test) {
   const police = await standIn(t)
@@ -47,7 +47,7 @@ export async function ledgerBench (t: Test) {
     police,
     db,
     sql,
-    /** For `emptied`. */
+    /** The shape that `emptied` needs. */
     app: { sql },
     dataDir,
     url,
@@ -80,7 +80,7 @@ export async function ledgerBench (t: Test) {
     headIn: (folder: string) => ledgerChainHead(folder),
     reserve: (ospiti: readonly object[], more: More = {}, changes: Partial<Pick<LedgerContext, 'db' | 'audit'>> = {}) =>
       reserve({ db, keys, clock, audit, beforeReady: [], ...changes }, submissionOf(ospiti, more)),
-    /** Expires the leases of all submissions, or of one. */
+    /** Expires the lease of one submission, or the leases of all. */
     expire: async (one?: Reserved) => {
       await sql`
         update invii set lease_fino_al = now() - interval '1 second'
@@ -96,7 +96,7 @@ export async function ledgerBench (t: Test) {
   }
 }
 
-/** A submission of guests that arrive today. */
+/** A submission of guests who arrive today. */
 function submissionOf (
   ospiti: readonly object[],
   { account = CREDENTIALS.ALLOGGIATI_UTENTE, id_appartamento }: More

@@ -2,7 +2,7 @@ import type { Test } from 'tap'
 import type { TestApp } from '#test/helper.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 
-/** Locks a booking until it is released. Other transactions queue for it in order. */
+/** Locks a booking until it is released. Other transactions then wait for the lock in order. */
 export async function bookingLock (t: Test, sql: TestApp['app']['sql'], id: number, mode: 'share' | 'update') {
   const { promise: released, resolve } = Promise.withResolvers<void>()
   const locked = Promise.withResolvers<void>()
@@ -20,7 +20,7 @@ export async function bookingLock (t: Test, sql: TestApp['app']['sql'], id: numb
   t.teardown(release)
   return {
     release,
-    /** Resolves when this many transactions wait for the lock. */
+    /** Resolves when this number of transactions wait for the lock. */
     waiting: (count: number) => until(async () => {
       const found = await sql`
         select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`

@@ -1,8 +1,8 @@
 import type postgres from 'postgres'
 
 /**
- * The ids of the transitions whose hash does not match their row and the previous one, or whose number is out of
- * sequence.
+ * The ids of the transitions whose number is out of sequence, or whose hash does not match their row and the previous
+ * hash.
  */
 export async function brokenLinks (sql: postgres.ISql): Promise<number[]> {
   const links = await sql<{ id: number }[]>`

@@ -10,7 +10,7 @@ import { productionEnviron } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 
-/** The ledger as another process on the application's database sees it, with a police on loopback. */
+/** The ledger as another process on the application's database sees it, with a police stand-in on loopback. */
 export async function ledgerOf (
   { app, dataDir, url, masterKey: MASTER_KEY }: Pick<TestApp, 'app' | 'dataDir' | 'url'> & { masterKey?: string },
   police: { endpoint: string },
@@ -38,7 +38,7 @@ export async function ledgerOf (
   }
 }
 
-/** Expires the leases of all submissions, or of one. */
+/** Expires the lease of one submission, or the leases of all. */
 export async function expire ({ app }: Pick<TestApp, 'app'>, id?: number): Promise<void> {
   await app.sql`
     update invii set lease_fino_al = now() - interval '1 second'

@@ -20,7 +20,7 @@ async function anew () {
 const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>
   (await detail(server, id)).righe.map(({ esito }) => esito)
 
-t.test('reinvia: an unknown submission is sent again at once, and the answer contains its outcome', async (t) => {
+t.test('reinvia: an unknown submission is sent again at once, and the response has its outcome', async (t) => {
   const { police, server, decide, who } = await anew()
   const id = await unknown(police, server, family())
   t.match(await detail(server, id), {
@@ -93,7 +93,7 @@ t.test('reinvia is refused while the booking is not confirmed', async (t) => {
   t.match((await decide(1, 'reinvia')).json().data, { stato: 'acquisito' })
 })
 
-t.test('acquisito: the decision is the outcome of the attempt, with its rows and nights', async (t) => {
+t.test('acquisito: the decision becomes the outcome of the attempt, with its rows and nights', async (t) => {
   const { police, server, decide } = await anew()
   const id = await unknown(police, server, family())
   t.match((await decide(id, 'acquisito')).json().data, {
@@ -110,7 +110,7 @@ t.test('acquisito: the decision is the outcome of the attempt, with its rows and
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('depositato: filed by other means, with its protocol, and its guests stay live', async (t) => {
+t.test('depositato: the guests were filed by other means, with a protocol number, and stay live', async (t) => {
   const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   const without = await decide(id, 'depositato', { protocollo: undefined })
@@ -129,7 +129,7 @@ t.test('annulla: guests who may have been acquired stay live', async (t) => {
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('annulla: guests who certainly were not acquired are free again', async (t) => {
+t.test('annulla: guests who were certainly not acquired are free again', async (t) => {
   const { police, server, decide } = await anew()
   const id = await unknown(police, server)
   await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, 'N', 'ricevuta')`
@@ -150,7 +150,7 @@ t.test('a submission of another account is not sent again with this one', async 
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a decision without the typed phrase is refused with the phrase to type', async (t) => {
+t.test('a decision without the typed phrase is refused, and the error contains the phrase', async (t) => {
   const { police, server, decide } = await anew()
   const id = await unknown(police, server, family())
   for (const conferma of ['', 'sì', `1 ospite ${today}`, `2 ospiti ${addDays(today, 1)}`, `12 ospiti ${today}`]) {
@@ -180,7 +180,7 @@ t.test('a decision on an outdated version is refused', async (t) => {
 })
 
 t.test(
-  'a submission whose outcome is known cannot be decided on, and one that does not exist is not found',
+  'a submission with a known outcome cannot be decided on, and one that does not exist is not found',
   async (t) => {
     const { server, decide, admin } = await anew()
     const id = await sent(server)
@@ -190,7 +190,7 @@ t.test(
   }
 )
 
-t.test('when administrators decide at once on two servers, one wins and the others get a 409', async (t) => {
+t.test('when administrators decide at once on two servers, one succeeds and the others get a 409', async (t) => {
   const { police, server } = await anew()
   const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
   const id = await unknown(police, server)
@@ -225,7 +225,7 @@ t.test('a submission that a late reply has proven acquired is neither sent again
   await sending
 })
 
-t.test('a retry with the same Idempotency-Key gets the same answer, without a second call', async (t) => {
+t.test('a retry with the same Idempotency-Key gets the same response, without a second call', async (t) => {
   const { police, server } = await anew()
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
@@ -237,14 +237,14 @@ t.test('a retry with the same Idempotency-Key gets the same answer, without a se
   t.equal(police.callsOf('Send').length, 2)
 })
 
-/* A submission that could not be sent waits for a retry. It can be withdrawn, and is not sent when it is stale. */
+/* A submission that could not be sent waits for a retry, and can be withdrawn. Outdated data are not sent. */
 
 const GIORNATA = `${INVII}/giornata`
 
 /** Another server on the database of the shared one. */
 const other = await production(t, shared.police, { DATABASE_URL: shared.server.url, DATA_DIR: shared.server.dataDir })
 
-/** A booking of one guest whose Send the web server refused, so that it waits for a retry. */
+/** A booking of one guest. The web server has refused its Send, so its submission waits for a retry. */
 async function waitingServer () {
   const { police, server, ...people } = shared
   await emptied(server, police)
@@ -274,7 +274,7 @@ async function waitingServer () {
   return { police, server, booking, id, ricevuta, save, send, retry, ...people }
 }
 
-t.test('a submission that waits for a retry shows its time, and that it can be withdrawn', async (t) => {
+t.test('a submission that waits for a retry shows when it is retried, and that it can be withdrawn', async (t) => {
   const { server, booking, ricevuta, save, send } = await waitingServer()
   const [{ due } = { due: '' }] = await server.app.sql<{ due: string }[]>`select lease_fino_al::text as due from invii`
   const retryText = `si riprova da solo, il ${inRome(new Date(due))}. Fino ad allora un amministratore lo può annullare`
@@ -293,7 +293,7 @@ t.test('a submission that waits for a retry shows its time, and that it can be w
   await refused()
 })
 
-t.test('the same key announces the retry of a waiting submission, and no retry of a running one', async (t) => {
+t.test('the same key returns the retry time of a waiting submission, and none for a running one', async (t) => {
   const { police, server } = await ledgerServer(t)
   const login = held()
   police.on.GenerateToken = login.behaviour
@@ -330,7 +330,7 @@ t.test('a withdrawn submission is recorded, frees its guests, and is never sent'
   t.equal(police.acquired().length, 1)
 })
 
-t.test('a waiting submission whose booking changed is not sent: it frees its guests and raises an alarm', async (t) => {
+t.test('a waiting submission whose booking changed is not sent, frees its guests and raises an alarm', async (t) => {
   for (const change of ['guest', 'stay'] as const) {
     const { police, server, booking, id, ricevuta, save, send, retry } = await waitingServer()
     if (change === 'guest') await save(guestNo(1, { nome: 'CORRETTO' }))
@@ -347,7 +347,7 @@ t.test('a waiting submission whose booking changed is not sent: it frees its gue
   }
 })
 
-t.test('a waiting submission is sent when no police data of its booking changed', async (t) => {
+t.test('a waiting submission is sent when no data for the police changed in its booking', async (t) => {
   const { police, server, booking, retry } = await waitingServer()
   const change = { telefono: '+39 333 1234567', check_in: testClock().today(), numero_notti: 3 }
   const changed = await server.call('PUT', `/api/v1/prenotazioni/${booking}`, change)
@@ -372,7 +372,7 @@ t.test('a submission that may have been acquired is referred to a person when it
   t.equal(police.callsOf('Send').length, 2)
 })
 
-/** Creates bookings of one saved guest each who arrives today. */
+/** Creates bookings with one saved guest each, who arrives today. */
 async function bookedServer (guests: readonly number[]) {
   const { police, server } = shared
   await emptied(server, police)
@@ -387,7 +387,7 @@ async function bookedServer (guests: readonly number[]) {
   return { police, server, sql: server.app.sql, ids, save }
 }
 
-t.test('a Send does not use old guests when new ones are saved before it reaches the ledger', async (t) => {
+t.test('a Send does not use old guests if new ones are saved before it reaches the ledger', async (t) => {
   for (const body of [{}, { solo_mancanti: true }]) {
     const { police, server, sql, ids: [id], save } = await bookedServer([1])
     const lock = await bookingLock(t, sql, id!, 'update')
@@ -405,7 +405,7 @@ t.test('a Send does not use old guests when new ones are saved before it reaches
   }
 })
 
-t.test('a booking deleted before its Send reaches the ledger is not sent', async (t) => {
+t.test('a booking that is deleted before its Send reaches the ledger is not sent', async (t) => {
   const { police, server, sql, ids: [id] } = await bookedServer([1])
   const lock = await bookingLock(t, sql, id!, 'update')
   const deleting = server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [id] })

@@ -10,7 +10,7 @@ import { ledgerOf } from './context.ts'
 
 const SUSPENSION = `${INVII}/sospensione`
 
-t.test('a standby that lacks the last rows replaces a lost primary', async (t) => {
+t.test('a standby without the last rows replaces a lost primary', async (t) => {
   const { primary, standby } = await replicatedPair(t)
   const police = await standIn(t)
   const hosts = `127.0.0.1:${primary.port},127.0.0.1:${standby.port}`
@@ -36,7 +36,7 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
   }
   const keys = Array.from({ length: 12 }, (_, n) => `prenotazione-${n + 10}`)
 
-  await t.test('requests during the failover are a 503 with Retry-After, soon', async (t) => {
+  await t.test('during the failover, requests get a 503 with Retry-After within a short time', async (t) => {
     const from = performance.now()
     for (const response of await Promise.all(keys.map(once))) {
       t.match(response, { statusCode: 503, headers: { 'retry-after': '5' } })
@@ -54,7 +54,7 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
     t.same(await names(), keys)
   })
 
-  await t.test('a process that lost rows sends nothing, and reports the reason once', async (t) => {
+  await t.test('a process whose database lost rows sends no guests, and reports the reason once', async (t) => {
     await until(async () => (await suspension()).sospeso)
     t.match(await suspension(), { chi: 'sistema', motivo: /replica.*confrontare le ricevute/ })
     const again = () => left.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
@@ -64,7 +64,7 @@ t.test('a standby that lacks the last rows replaces a lost primary', async (t) =
     t.equal(left.logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg))).length, 1)
   })
 
-  await t.test('an administrator resumes sending after comparing the receipts, and it stays resumed', async (t) => {
+  await t.test('an administrator resumes sending after checking the receipts, and it stays resumed', async (t) => {
     const { admin } = administrator(left)
     const resumed = await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Ricevute confrontate' })
     t.match(resumed.json(), { sospeso: false })

@@ -25,13 +25,13 @@ import { temporaryFolder } from '#test/helper.ts'
  */
 
 export interface Sent {
-  /** When, ISO 8601. */
+  /** The time of the call, in ISO 8601. */
   at: string
   rows?: number
   nights?: number
-  /** The outcome that the ledger saw: a reply, or none (`?`). */
+  /** The outcome that the ledger saw: a reply, or no reply (`?`). */
   seen: 'K' | 'N' | '?'
-  /** The number of rows that the police acquired; by default as seen. */
+  /** The number of rows that the police acquired. By default it agrees with `seen`. */
   taken?: number
   /** Seconds from the dispatch to the reply. */
   repliedAfter?: number
@@ -86,7 +86,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
   const archive = receiptArchive({ db, service, mode: 'sandbox', clock })
   const { account, utente } = service!
 
-  /** A submission that was sent once, with the outcome as seen. */
+  /** A submission that was sent once, with the outcome that the ledger saw. */
   async function sent ({
     at,
     rows = 2,
@@ -130,7 +130,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     return id
   }
 
-  /** One call of a submission that is ready. */
+  /** Makes one call for a submission that is ready. */
   async function call (id: number, { at, rows = 2, nights = 3, seen, repliedAfter = 30 }: Sent): Promise<void> {
     const inviato = new Date(at)
     const until = new Date(inviato.getTime() + 600_000)
@@ -164,7 +164,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     })
   }
 
-  /** The police acquires rows, which the ledger may know or not. */
+  /** Lets the police acquire rows. The ledger may know them or not. */
   async function acquired (at: string, rows: number, nights: number): Promise<void> {
     if (rows === 0) return
     const one = { utente, riga: 'prova', permanenza: nights, giorno: dayInRome(new Date(at)), acquisita_il: at }

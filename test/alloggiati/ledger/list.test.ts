@@ -21,7 +21,7 @@ const ids = (found: readonly Invio[]) => found.map(({ id }) => id)
 const clock = clockAt(`${today}T12:00:00Z`)
 const sandbox = await build(t, {}, undefined, { clock })
 
-/** The sandbox with this many submissions. */
+/** A sandbox with this number of submissions. */
 async function filled (count: number): Promise<TestApp> {
   const server = await emptied(sandbox)
   for (let n = 0; n < count; n++) {
@@ -77,7 +77,7 @@ t.test('the newest are first, and all pages together are the whole list', async 
 })
 
 t.test(
-  'a page has a hundred items unless the request says otherwise, and a cursor of another list is refused',
+  'a page has a hundred items by default, and a cursor of another list is refused',
   async (t) => {
     const server = await emptied(sandbox)
     await server.app.sql`
@@ -122,7 +122,7 @@ t.test('filters narrow the list, its count and its pages', async (t) => {
   t.equal(await counted(`${next}&conteggio=true`), '7', 'a page after the first is counted on request')
 })
 
-t.test('production and sandbox do not show submissions of each other', async (t) => {
+t.test('submissions of production and sandbox are shown separately', async (t) => {
   await filled(1)
   const police = await standIn(t)
   const real = await production(t, police, { DATABASE_URL: sandbox.url, DATA_DIR: sandbox.dataDir })
@@ -246,14 +246,14 @@ t.test('the detail shows rows, attempt, transitions in order, and no receipt yet
   t.equal(found.versione, 3)
 })
 
-t.test('the ETag is the version that a decision needs', async (t) => {
+t.test('the ETag is the version that a decision must name', async (t) => {
   const server = await emptied(real, police)
   const id = await unknown(police, server)
   const { headers } = await server.call('GET', `${INVII}/${id}`)
   t.equal(headers.etag, `"${(await detail(server, id)).versione}"`)
 })
 
-t.test('the detail shows the receipt of the day of the Send once it is stored', async (t) => {
+t.test('after the receipt of the day of the Send is stored, the detail shows it', async (t) => {
   const server = await emptied(sandbox)
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
   clock.set('2026-11-22T12:00:00Z')

@@ -28,7 +28,7 @@ async function anew () {
 }
 
 t.test(
-  'a request while sending is suspended returns 422 INVII_SOSPESI, calls no service and reserves no guest',
+  'during a suspension a request gets a 422 INVII_SOSPESI, calls no service and reserves no guest',
   async (t) => {
     const { police, server, admin, who } = await anew()
     const stopped = await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Controllo delle credenziali' })
@@ -57,7 +57,7 @@ t.test(
   }
 )
 
-t.test('a decision to send again is refused while sending is suspended', async (t) => {
+t.test('a decision to send again is refused during a suspension', async (t) => {
   const { police, server, admin, decide } = await anew()
   const id = await unknown(police, server)
   await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Controllo delle credenziali' })
@@ -67,7 +67,7 @@ t.test('a decision to send again is refused while sending is suspended', async (
 })
 
 t.test(
-  'a submission that is ready when sending is suspended stays ready, and is sent after sending is resumed',
+  'a submission that is ready when a suspension begins stays ready, and is sent after sending is resumed',
   async (t) => {
     const { police, server, admin, decide } = await anew()
     const id = await unknown(police, server)
@@ -117,7 +117,7 @@ t.test('a database restored from an older backup sends nothing until an administ
   t.match(await suspensionOf(restarted), { sospeso: false }, 'the resumed database is accepted from now on')
 })
 
-t.test('a restored older database is reported even if a person had suspended sending before', async (t) => {
+t.test('a restored older database is reported even if a person has suspended sending before', async (t) => {
   const { db, dataDir, worker, reserve } = await ledgerBench(t)
   const { id } = await reserve([guestNo(1)])
   await carryOut(await worker(), id, true)
@@ -129,7 +129,7 @@ t.test('a restored older database is reported even if a person had suspended sen
   }
 })
 
-t.test('while the chain head is unreadable nothing is sent, and the sweep still handles expired leases', async (t) => {
+t.test('while the chain head is unreadable no guest is sent, and the sweep still handles expired leases', async (t) => {
   for (const kind of ['no JSON', 'a directory']) {
     await t.test(kind, async (t) => {
       const { police, server, admin } = await ledgerServer(t)
@@ -166,7 +166,7 @@ t.test('while the chain head is unreadable nothing is sent, and the sweep still 
   }
 })
 
-t.test('when the data folder is missing nothing is sent, and the caller gets the reason', async (t) => {
+t.test('when the data folder is missing no guest is sent, and the caller gets the reason', async (t) => {
   const { police, reserve, states, worker, logs, sql, headIn } = await ledgerBench(t)
   const folder = join(temporaryFolder(t), 'away')
   const { id } = await reserve([guestNo(1)])
@@ -183,7 +183,7 @@ t.test('when the data folder is missing nothing is sent, and the caller gets the
   t.equal(alarms().length, 2, 'the sweep raises the alarm, too')
 })
 
-t.test('a truncated chain found only at the dispatch stops the Send, and raises an alarm at once', async (t) => {
+t.test('a truncated chain that only the dispatch detects stops the Send, and raises an alarm at once', async (t) => {
   const { police, reserve, states, worker, logs, headIn, db } = await ledgerBench(t)
   const folder = temporaryFolder(t)
   const { id } = await reserve([guestNo(1)])
@@ -191,7 +191,7 @@ t.test('a truncated chain found only at the dispatch stops the Send, and raises 
   police.on.Test = testCall.behaviour
   const sending = carryOut(await worker({ chainHead: headIn(folder) }), id, true)
   await testCall.arrived
-  // As if another process had recorded a chain head that this database lacks.
+  // Simulates another process that has recorded a chain head which this database lacks.
   await headIn(folder).note(db, { id: 4711, hash: '00' })
   testCall.release(response(rowsReply('Test', [true])))
   t.match(await sending, { stato: 'non_inviato', causa: 'INVII_SOSPESI' })
@@ -213,7 +213,7 @@ t.test('no guest is sent twice when an older copy replaces the database of runni
     }
     t.equal(police.callsOf('Send').length, 1)
   })
-  await t.test('two processes with separate folders: each compares before it serves a request', async (t) => {
+  await t.test('two processes with separate folders: each compares before it handles a request', async (t) => {
     const { police, servers: [first, second], replace } = await replaceable(t, before, 'apart')
     await sent(first, [guestNo(2)])
     await sweep(await ledgerOf(second, police))
@@ -233,7 +233,7 @@ t.test('the same database on another machine does not count as an older one', as
   t.match(await suspensionOf(moved), { sospeso: false })
 })
 
-t.test('the account is shown without secrets, and is exclusive only when an administrator declares it', async (t) => {
+t.test('the account is shown without secrets, and is exclusive only if an administrator says so', async (t) => {
   const { server, admin } = await anew()
   const shown = await server.call('GET', ACCOUNT)
   t.strictSame(shown.json(), { utente: 'RM000001', modalita: 'production', canale_esclusivo: false })
@@ -259,7 +259,7 @@ async function copyOf (t: Test, url: string): Promise<string> {
 }
 
 /**
- * Starts two servers on a copy of the database of `before`. `replace` puts a new copy in place of their database.
+ * Starts two servers on a copy of the database of `before`. `replace` replaces their database by a new copy.
  * @param before a closed server that has sent one guest
  */
 async function replaceable (t: Test, before: TestApp, folders: 'together' | 'apart') {

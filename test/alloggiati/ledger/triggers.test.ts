@@ -7,7 +7,7 @@ import { type Evidence, TRANSITIONS } from './model/transitions.ts'
 import { testDatabase } from '#test/database.ts'
 import { brokenLinks } from './chain.ts'
 
-/* The rules that database triggers enforce, whichever program writes. */
+/* The rules that database triggers enforce for every program that writes. */
 
 /** A connection or a transaction. */
 type Sql = postgres.ISql<{}>
@@ -31,9 +31,9 @@ const GIVE: Readonly<Record<Evidence, (sql: Sql, id: number) => Promise<unknown>
   }
 }
 
-/** For each kind, almost correct evidence that must be refused. */
+/** For each kind, evidence that is almost correct and must be refused. */
 const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Promise<unknown>)[]>> = {
-  // An attempt with an outcome is not open, and a number without an attempt is no attempt.
+  // An attempt with an outcome is not open, and a number without an attempt is no evidence.
   tentativo_aperto: [async (sql, id) => {
     await attempt(sql, id, 2)
     await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 2, 'N', 'risposta')`
@@ -59,7 +59,7 @@ const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Prom
   ]
 }
 
-/** For the tests that leave nothing in flight. */
+/** For the tests after which no submission is in flight. */
 const shared = await testDatabase(t)
 
 t.test('the database allows exactly the transitions of the table', async (t) => {
@@ -72,7 +72,7 @@ t.test('the database allows exactly the transitions of the table', async (t) => 
 })
 
 t.test(
-  'every transition of the table is allowed with its evidence and refused without it; all others are refused with any',
+  'every transition of the table needs its evidence, and every other transition is refused',
   async (t) => {
     const { sql } = shared
     const everything = async (tx: Sql, id: number) => {
@@ -196,7 +196,7 @@ t.test('an attempt has one final outcome at most', async (t) => {
   )
 })
 
-t.test('an account has at most one submission in flight, and any number in a Test call', async (t) => {
+t.test('an account has at most one submission in flight, and any number in a test call', async (t) => {
   const { sql } = await testDatabase(t)
   await placed(sql, 'in_invio')
   const other = await submission(sql)
@@ -213,7 +213,7 @@ t.test('an account has at most one submission in flight, and any number in a Tes
   await t.resolves(fly(elsewhere))
 })
 
-t.test('the chain contains every change with author and reason, and can be recomputed', async (t) => {
+t.test('the chain contains every change with author and reason, and its hashes can be computed again', async (t) => {
   const { sql } = await testDatabase(t)
   const ids = await Promise.all(Array.from({ length: 6 }, () => submission(sql)))
   await sql.begin(async (tx) => {
@@ -250,7 +250,7 @@ async function submission (
   return row!.id
 }
 
-/** A submission in any state with one attempt of unknown outcome, inserted without the triggers. */
+/** Inserts a submission in any state with one attempt of unknown outcome. The triggers are disabled. */
 async function placed (sql: Sql, stato: State): Promise<number> {
   const id = await submission(sql)
   await attempt(sql, id, 1)
@@ -278,8 +278,7 @@ function outcome (sql: Sql, id: number, esito: string): Promise<unknown> {
 }
 
 /**
- * The error of the database for a transition with the given evidence; undefined: the transition is allowed. It rolls
- * back.
+ * The database's error for a transition with the given evidence. Undefined if the transition is allowed. It rolls back.
  */
 async function refusal (
   sql: postgres.Sql,

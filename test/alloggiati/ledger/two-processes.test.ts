@@ -16,13 +16,13 @@ import { brokenLinks } from './chain.ts'
 /* Two server processes on one database, each with its own folder. */
 
 const INVIO = '/api/alloggiati/invio'
-/** Long enough for a second concurrent call, if it were possible. */
+/** Long enough that a second concurrent call would be noticed. */
 const REPLY_MS = 30
 
 /** Shared servers. Each test uses its own guests, and checks only its own Sends. */
 const { police, flights, post, sql } = await twoServers(t)
 
-t.test('one of 20 concurrent identical requests to two processes is sent, and the others name it', async (t) => {
+t.test('of 20 concurrent identical requests to two processes one is sent, and the others name it', async (t) => {
   const acquired = anew()
   const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
   const winners = responses.filter(({ status }) => status === 200)
@@ -35,7 +35,7 @@ t.test('one of 20 concurrent identical requests to two processes is sent, and th
   t.equal(flights.most, 1)
 })
 
-t.test('20 concurrent guests through two processes are acquired once each, one call at a time', async (t) => {
+t.test('20 concurrent guests through two processes are acquired once each, with one call at a time', async (t) => {
   const acquired = anew()
   const [{ before } = { before: 0 }] = await sql<{ before: number }[]>`
     select coalesce(max(id), 0)::int as before from invii`
@@ -52,7 +52,7 @@ t.test('20 concurrent guests through two processes are acquired once each, one c
   t.same(await brokenLinks(sql), [])
 })
 
-t.test('20 overlapping lists through two processes send every guest at most once, and no list in part', async (t) => {
+t.test('20 overlapping lists through two processes send every guest at most once, and lists whole', async (t) => {
   const acquired = anew()
   const lists = Array.from({ length: 20 }, (_, n) =>
     [...new Set([n % 7, (n * 3 + 1) % 7])].map((each) => guestNo(200 + each))
@@ -65,7 +65,7 @@ t.test('20 overlapping lists through two processes send every guest at most once
   t.equal(flights.most, 1)
 })
 
-/** Resets the calls of the police; returns a function that reads the rows acquired from now on. */
+/** Resets the calls of the police. Returns a function that reads the rows acquired since. */
 function anew (): () => string[] {
   police.calls.length = 0
   flights.most = 0
@@ -99,8 +99,8 @@ async function twoServers (t: Test) {
     const { address, post: send } = servers[n % 2]!
     const response = await send(INVIO, body)
     const { ricevuta, codice } = await response.json() as { ricevuta: string, codice?: string }
-    // On a slow machine a request may get a 503 and is retried. The last one may time out for its caller, continues,
-    // and is then polled until it ends.
+    // On a slow machine a request may get a 503 and is retried. If the last request times out, its submission continues
+    // and is polled until it ends.
     if (response.status === 503 && tries > 1) {
       await sleep(1000)
       return post(n, body, tries - 1)
@@ -117,7 +117,7 @@ async function twoServers (t: Test) {
   return { police, flights, post, sql }
 }
 
-/* The ledger commits an attempt before the first byte leaves, so it survives a process that dies or freezes. */
+/* The ledger commits an attempt before the first byte is sent, so the attempt survives a process that dies. */
 
 t.test('when the first byte of a Send arrives, the dispatch is already committed', async (t) => {
   const police = await standIn(t)
@@ -137,7 +137,7 @@ t.test('when the first byte of a Send arrives, the dispatch is already committed
   t.same(seen, [{ stato: 'in_invio', riga: 'in_corso', numero: 1, tentativo: null }])
 })
 
-t.test('a server that dies while the police holds the reply: unknown after the lease, never sent again', async (t) => {
+t.test('when a server dies before the reply, the outcome is unknown after the lease, with no resend', async (t) => {
   const { police, environ, server, sql } = await realServer(t)
   const reply = held()
   police.on.Send = reply.behaviour

@@ -57,7 +57,7 @@ t.test('a verdict has one outcome per row, and a row is `acquisita` only if the 
   }), { numRuns: 2000 })
 })
 
-t.test('guests can be sent again only when no row of the reply was acquired', async () => {
+t.test('guests can be sent again only when the reply acquired no row', async () => {
   fc.assert(fc.property(reply, rows, (reply, rows) => {
     const { tentativo, stato } = classifyReply(reply, rows)
     const anyAccepted =
@@ -66,7 +66,7 @@ t.test('guests can be sent again only when no row of the reply was acquired', as
   }), { numRuns: 2000 })
 })
 
-t.test('a refusal of the whole call proves nothing unless it is of a known kind', async (t) => {
+t.test('a refusal of the whole call proves something only if its kind is known', async (t) => {
   const refusal = (ErroreDes: string) =>
     classifyReply(
       { ...successful(0), esito: { esito: false, ErroreCod: '9', ErroreDes, ErroreDettaglio: '' }, result: undefined },
@@ -78,7 +78,7 @@ t.test('a refusal of the whole call proves nothing unless it is of a known kind'
   for (const name of ['', 'ERRORE_GENERICO', 'TIMEOUT', 'ERRORE_DATABASE']) t.equal(refusal(name), 'sconosciuto', name)
 })
 
-t.test('every error that proves nothing is `sconosciuto`', async () => {
+t.test('every error that proves nothing gives `sconosciuto`', async () => {
   fc.assert(fc.property(fc.anything(), rows, (thrown, rows) => {
     const { stato, tentativo, schedine } = classifyFailure(thrown, rows)
     return (
@@ -96,7 +96,7 @@ const kinds = fc.constantFrom<FailureKind>(
 )
 const statuses = fc.oneof(fc.constantFrom(404, 405, 413, 415), fc.integer({ min: 100, max: 599 }))
 
-t.test('a failed call is not sent exactly when the transport proves it, or a web server refused it', async () => {
+t.test('a failed call is `non_inviato` exactly when the transport proves it, or a web server refused it', async () => {
   fc.assert(
     fc.property(kinds, fc.boolean(), fc.option(statuses, { nil: undefined }), rows, (kind, sent, httpStatus, rows) => {
       const { stato } = classifyFailure(
@@ -110,7 +110,7 @@ t.test('a failed call is not sent exactly when the transport proves it, or a web
   )
 })
 
-t.test('a fault proves nothing, with every status', async () => {
+t.test('a SOAP fault proves nothing, with any status', async () => {
   fc.assert(fc.property(statuses, (httpStatus) => (
     classifyFailure(new SoapTransportError('fault', { sent: true, httpStatus, raw: '' }), 1).stato === 'sconosciuto')))
 })
@@ -154,13 +154,14 @@ const facts: fc.Arbitrary<VerdictFacts> = fc.record({
 const holds = (claim: (facts: VerdictFacts, path: ReturnType<typeof nextStates>) => boolean) =>
   fc.assert(fc.property(facts, (facts) => claim(facts, nextStates(facts))), { numRuns: 10_000 })
 
-t.test('every step that follows from a verdict is a transition of the table', async () => {
-  // Only its last attempt moves a submission in flight. A proof before the dispatch makes it `da_verificare`.
+t.test('every step after a verdict is a transition of the table', async () => {
+  // Only the verdict on its last attempt moves a submission in flight. A proof before the dispatch makes it
+  // `da_verificare`.
   holds(({ stato }, path) =>
     path.every((a, at) => TRANSITIONS.some((each) => each.da === (path[at - 1] ?? stato) && each.a === a)))
 })
 
-t.test('a submission becomes acquisito by a verdict only when every row is acquired', async () => {
+t.test('a verdict makes a submission acquisito only when every row is acquired', async () => {
   holds(({ rows }, path) => !path.includes('acquisito') || rows.every((esito) => esito === 'acquisita'))
 })
 
@@ -187,31 +188,31 @@ t.test('an acquired row stays acquired, and a row that may have been filed befor
   }), { numRuns: 2000 })
 })
 
-t.test('a row that a reply reports as acquired is acquired, with any previous outcome', async (t) => {
+t.test('a row that a reply reports as acquired becomes acquired, with any previous outcome', async (t) => {
   for (const now of ROW_OUTCOMES) {
     for (const inDoubt of [true, false]) t.equal(rowAfter(now, 'acquisita', inDoubt), 'acquisita', now)
   }
 })
 
-t.test('a dispatch to be retried is queued, also while an earlier attempt is unknown', async () => {
+t.test('a dispatch to be retried is queued, even while the outcome of an earlier attempt is unknown', async () => {
   holds(({ stato, ofLastAttempt, verdict, stateAfterN, otherProven, contradicted }, path) =>
     stato !== 'in_invio' || !ofLastAttempt || verdict !== 'N' || stateAfterN !== 'pronto' || otherProven ||
     contradicted || path.join() === 'pronto')
 })
 
-/* The coverage of the guests of a booking by sent rows. */
+/* The number of guests of a booking whom sent rows cover. */
 
 const guest = (identita: string) => [{ identita, persona: identita, documento: null }]
 const row = (identita: string, changes: Partial<Candidate> = {}): Candidate =>
   ({ identita, persona: identita, documento: null, isOwn: true, isTrusted: false, ...changes })
 
-t.test('each row fills one place: two guests of one name need two rows, and two rows are enough', async (t) => {
+t.test('each row fills one place: two guests with the same name need two rows', async (t) => {
   const booking = { numero_ospiti: 2, guests: [guest('ROSSI'), guest('ROSSI')] }
   t.equal(fillPlaces(booking, [row('ROSSI')]).filled, 1)
   t.equal(fillPlaces(booking, [row('ROSSI'), row('ROSSI')]).filled, 2)
 })
 
-t.test('a place for which no guest is saved is filled once, by the row that is trusted', async (t) => {
+t.test('a place without a saved guest is filled once, by a trusted row', async (t) => {
   const booking = { numero_ospiti: 3, guests: [guest('ROSSI')] }
   const rows = [row('ROSSI'), row('VERDI', { isTrusted: true }), row('NERI'), row('GIALLI')]
   t.equal(fillPlaces(booking, rows.slice(0, 3)).filled, 3)
@@ -225,10 +226,10 @@ t.test('a row of another booking fills only the place of a saved guest, and is r
 })
 
 const MINUTE = 60_000
-/** The days on which the clocks of Rome change, and the hours of difference to UTC before and after. */
+/** The days on which clocks change in Rome, and the difference to UTC in hours before and after. */
 const CHANGES = [{ day: '2026-03-29', before: 1, after: 2 }, { day: '2026-10-25', before: 2, after: 1 }]
 
-/** Every minute of a day of change. */
+/** Every minute of a day on which clocks change. */
 function minutesOf ({ day, before, after }: typeof CHANGES[number]): number[] {
   const start = Date.parse(`${day}T00:00:00Z`) - before * 60 * MINUTE
   const end = Date.parse(`${addDays(day, 1)}T00:00:00Z`) - after * 60 * MINUTE
@@ -237,7 +238,7 @@ function minutesOf ({ day, before, after }: typeof CHANGES[number]): number[] {
 
 for (const change of CHANGES) {
   t.test(
-    `at every minute of ${change.day} the arrivals of that day and of the one before can be sent, and no others`,
+    `at every minute of ${change.day} exactly the arrivals of that day and of the day before can be sent`,
     async (t) => {
       const arrivals = [-2, -1, 0, 1].map((days) => addDays(change.day, days))
       for (const instant of minutesOf(change)) {
@@ -249,12 +250,12 @@ for (const change of CHANGES) {
   )
 }
 
-t.test('an hour that daylight saving time skips is read in winter time', async (t) => {
+t.test('an hour that daylight saving time skips counts as winter time', async (t) => {
   t.equal(instantInRome('2026-03-29', 2, 30).toISOString(), '2026-03-29T01:30:00.000Z')
 })
 
 t.test(
-  'an arrival is due 24 real hours after two in the afternoon, 6 for one night, also when the clocks change',
+  'an arrival is due 24 real hours after two in the afternoon, or 6 for one night, even when clocks change',
   async (t) => {
     t.equal(filingDeadline('2026-11-21', 3).toISOString(), '2026-11-22T13:00:00.000Z')
     t.equal(filingDeadline('2026-11-21', 1).toISOString(), '2026-11-21T19:00:00.000Z')

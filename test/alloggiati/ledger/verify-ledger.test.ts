@@ -5,7 +5,7 @@ import { type Call, guestNo, invio, rowsReply } from '#test/alloggiati/stand-in.
 import type { TestApp } from '#test/helper.ts'
 import { administrator, detail, ledgerServer, sent, unknown } from './administrator.ts'
 
-/** In an order in which foreign keys allow to empty them. */
+/** Tables in an order in which foreign keys allow to empty them. */
 const TABLES = [
   'invii_conferme', 'invii_correzioni', 'invii_cancellazioni', 'invii_esiti', 'invii_tentativi', 'invii_schedine',
   'invii_transizioni', 'invii_decisioni', 'invii'
@@ -19,7 +19,7 @@ async function behindTheTriggers (sql: postgres.Sql, change: string): Promise<vo
   await sql.begin((tx) => tx.unsafe(`${triggers('disable')} ${change}; ${triggers('enable')}`))
 }
 
-t.test('a ledger with submissions in every state that calls and decisions lead to', async (t) => {
+t.test('a ledger with submissions in every state that calls and decisions cause', async (t) => {
   const { police, server, admin, decide } = await ledgerServer(t)
   const { sql } = server.app
   const verify = async (query = ''): Promise<object> => (await admin('GET', VERIFY + query)).json()
@@ -102,7 +102,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     ['the last submission taken away', takenAway(partial), null, /fine della catena/]
   ]
   for (const [name, change, id, motivo] of forgeries) {
-    t.test(`tampering without triggers is located: ${name}`, async (t) => {
+    t.test(`tampering without triggers is found at its row: ${name}`, async (t) => {
       await behindTheTriggers(sql, `${change};`)
       t.match(await verify(), { integra: false, prima_riga_errata: { invio: id, motivo } })
       if (id !== null) t.notOk((await detail(server, id)).integro)
@@ -114,7 +114,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     t.match(await verify(), { integra: true, invii_controllati: 7 })
   })
 
-  t.test('loses the encrypted records of submissions that ended 30 days ago, and nothing else', async (t) => {
+  t.test('loses the encrypted records of submissions that ended 30 days ago, and no other data', async (t) => {
     const records = async () =>
       await sql`select invio_id, count(riga)::int as records from invii_schedine group by invio_id order by invio_id`
     const receipted = await sent(server, [guestNo(10)])
@@ -151,7 +151,7 @@ t.test('a ledger with submissions in every state that calls and decisions lead t
     t.match(await verify('?da=2000-01-01'), { integra: true, invii_controllati: 8 })
   })
 
-  t.test('tampering is logged by the nightly job without guest data', async (t) => {
+  t.test('the nightly job logs tampering without guest data', async (t) => {
     await runJob(server, 'ledger-verification')
     t.same(alarms(server), [])
     await behindTheTriggers(sql, `update invii set versione = 9 where id = ${lost}`)

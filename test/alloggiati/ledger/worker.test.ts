@@ -21,7 +21,7 @@ import { ledgerBench } from './bench.ts'
 const bench = await ledgerBench(t)
 const anew = () => emptied(bench, bench.police)
 
-t.test('a Test call with the same rows precedes the Send', async (t) => {
+t.test('a test call with the same rows precedes the Send', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const { id } = await reserve([guestNo(1), guestNo(2)])
   t.match(await carryOut(await worker(), id, true), {
@@ -33,7 +33,7 @@ t.test('a Test call with the same rows precedes the Send', async (t) => {
   t.same(await states(), ['acquisito/acquisita,acquisita'])
 })
 
-t.test('a row that Test refuses is not sent, nor is the rest of its family', async (t) => {
+t.test('a row that the test call refuses is not sent, nor is the rest of its family', async (t) => {
   const { police, worker, reserve, states } = await anew()
   police.on.Test = response(rowsReply('Test', [true, false, true]))
   const { id } = await reserve([...family(), guestNo(1)])
@@ -66,7 +66,7 @@ t.test('only one of several concurrent workers sends a submission', async (t) =>
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('an account has one Send in flight: another process makes the next Test call, and waits', async (t) => {
+t.test('an account has one Send in flight: another process makes the next test call, and waits', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
   const reply = held()
@@ -84,7 +84,7 @@ t.test('an account has one Send in flight: another process makes the next Test c
   t.equal(police.callsOf('Test').length, 2, 'the test call stays valid')
 })
 
-t.test('a process makes four Test calls at a time, and sends submissions in order of arrival', async (t) => {
+t.test('a process makes up to four test calls at a time, and sends submissions in order of arrival', async (t) => {
   const { police, worker, reserve, states } = await anew()
   const reserved = []
   for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
@@ -170,7 +170,7 @@ t.test('each step of a worker renews its lease', async (t) => {
   t.equal((await done).stato, 'acquisito')
 })
 
-t.test('an attempt carries the Rome days on which the service may count it', async (t) => {
+t.test('an attempt records the Rome days on which the service may count it', async (t) => {
   const { sql, worker, reserve } = await anew()
   const today = testClock().today()
   const now = new Date(`${today}T22:55:00Z`)
@@ -199,7 +199,7 @@ t.test('a submission whose arrival the service no longer accepts is referred to 
   await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
 })
 
-t.test('a worker that froze between the commit and the first byte sends nothing', async (t) => {
+t.test('a worker that was suspended between the commit and the first byte sends nothing', async (t) => {
   const { police, sql, worker, reserve, states, headIn } = await anew()
   const { id } = await reserve([single()])
   const chainHead = { ...headIn(t.testdir()), note: async () => { await sleep(5100) } }
@@ -240,7 +240,7 @@ t.test('a worker that lost its claim frees no row that another worker is about t
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('the raw reply is kept encrypted', async (t) => {
+t.test('the raw reply is stored encrypted', async (t) => {
   const { worker, reserve, sql } = await anew()
   await carryOut(await worker(), (await reserve([single()])).id, true)
   const [{ risposta } = {}] = await sql<{ risposta: Buffer }[]>`select risposta from invii_esiti`
@@ -276,7 +276,7 @@ t.test('a refused reservation uses up no reference', async (t) => {
 })
 
 t.test(
-  'a waiting caller gets an error at once when the service is down; without one the server retries later',
+  'a waiting caller gets an error at once when the service is down. Without a caller the server retries later',
   async (t) => {
     const { police, worker, reserve, expire, states, sql } = await anew()
     await police.stop()
@@ -299,7 +299,7 @@ t.test(
 
 /* Submissions whose process died, or for which no caller waits. */
 
-/** Simulates a dead process that had one submission in flight, and had claimed the other. */
+/** Simulates a dead process with one submission in flight and another one claimed. */
 async function leftByTheDead (sql: postgres.Sql, flying: Reserved, taken: Reserved): Promise<void> {
   await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
   await sql`
@@ -332,7 +332,7 @@ t.test('the sweep does not touch a submission that a worker has claimed, nor one
   await flight
 })
 
-t.test('the sweep sends a submission that no worker has claimed when its lease expires', async (t) => {
+t.test('the sweep sends a submission that no worker has claimed, when its lease expires', async (t) => {
   const { police, worker, reserve, expire, states } = await anew()
   await reserve(family())
   await sweep(await worker())
@@ -343,13 +343,13 @@ t.test('the sweep sends a submission that no worker has claimed when its lease e
   t.equal(police.acquired().length, 2)
 })
 
-t.test('a submission whose worker died before the dispatch is sent by the sweep; after it, never', async (t) => {
+t.test('the sweep sends the submission of a worker that died before the dispatch, but never after it', async (t) => {
   for (const [operation, state, sends] of [
     ['GenerateToken', 'acquisito/acquisita', 1],
     ['Test', 'acquisito/acquisita', 1],
     ['Send', 'sconosciuto/sconosciuta', 1]
   ] as const) {
-    await t.test(`it died at ${operation}`, async (t) => {
+    await t.test(`the worker died at ${operation}`, async (t) => {
       const { police, worker, reserve, expire, states } = await anew()
       const { id } = await reserve([single()])
       const hanging = held()
@@ -392,7 +392,7 @@ t.test('the submission with the earliest deadline is sent first', async (t) => {
   t.match(police.acquired(), [/NUMERATI BB /, /NUMERATI B /])
 })
 
-t.test('a Send that the web server refuses is retried later, and its guests stay live meanwhile', async (t) => {
+t.test('a Send that the web server refuses is retried later, and its guests stay live until then', async (t) => {
   const { police, sql, worker, reserve, expire, states } = await anew()
   await reserve([single()])
   police.on.Send = respond('404 Not Found', '')
@@ -414,7 +414,7 @@ t.test('a Send that the web server refuses is retried later, and its guests stay
 })
 
 t.test(
-  'rows that an earlier test call refused count in a later Send: the submission is acquired in part',
+  'rows that an earlier test call refused count for a later Send: the submission is acquired in part',
   async (t) => {
     const { police, worker, reserve, expire, states } = await anew()
     await reserve([guestNo(1), guestNo(2)])
@@ -444,7 +444,7 @@ t.test('a submission that always fails blocks neither other submissions nor the 
 })
 
 t.test(
-  'the sweep ends what another account left in flight, and does not send what that account had ready',
+  'the sweep ends submissions that another account left in flight, and sends none that it left ready',
   async (t) => {
     const { police, sql, worker, reserve, expire, states } = await anew()
     const flying = await reserve([guestNo(1)], { account: 'RM000009' })
@@ -459,7 +459,7 @@ t.test(
   }
 )
 
-t.test('ready submissions of an abandoned account end, and unknown ones are referred to a person', async (t) => {
+t.test('ready submissions of an abandoned account end, and a person decides on unknown ones', async (t) => {
   const { police, sql, worker, reserve, states, logs } = await anew()
   await reserve([guestNo(1)], { account: 'RM000009' })
   const doubtful = await reserve([guestNo(2)], { account: 'RM000009' })
@@ -497,7 +497,7 @@ t.test('a lease from a clock that was ahead lasts no longer than any other', asy
   t.same(await states(), ['acquisito/acquisita'])
 })
 
-/** Makes a change that the triggers of a table would refuse. */
+/** Makes a change with the triggers of a table disabled, because they would refuse it. */
 async function forced (sql: postgres.Sql, table: string, statement: string): Promise<void> {
   await sql.unsafe(`alter table ${table} disable trigger user; ${statement}; alter table ${table} enable trigger user`)
 }

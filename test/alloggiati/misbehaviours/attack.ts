@@ -10,7 +10,7 @@ import { MISBEHAVIOURS, type Misbehaviour } from './table.ts'
 
 /** Long enough to commit a dispatch on a busy machine. */
 const SLOW_MS = 2500
-/** More than one packet, so that a request can be cut off in its middle. */
+/** More than one packet, so that a request can be interrupted in its middle. */
 const MANY_ROWS = 400
 
 /** For each verdict the expected row outcomes, the outcome of the last attempt, and the response to the caller. */
@@ -43,7 +43,7 @@ export async function attack (t: Test, operation: Attacked): Promise<void> {
     let next = 0
     for (const misbehaviour of chosen) {
       await t.test(`a police that ${misbehaviour.name}`, async (t) => {
-        // A login has no rows that could make it longer.
+        // A login has no rows that could make its request longer.
         const isCutOff = misbehaviour.when === 'first-byte' && operation !== 'GenerateToken'
         const guests = Array.from({ length: isCutOff ? MANY_ROWS : 2 }, () => guestNo(next++))
         await suffer(t, { police, server, operation, misbehaviour, body: (some = guests) => invio(some), guests })
@@ -113,7 +113,7 @@ async function suffer (t: Test, one: Case): Promise<void> {
   await again(t, one, { stato, ricevuta, acquired: before.acquired })
 }
 
-/** Sends the same guests again, while the police behaves well. */
+/** Sends the same guests again, while the police responds correctly. */
 async function again (
   t: Test, { police, server: { call }, body, guests }: Case, first: { stato: State, ricevuta: string, acquired: number }
 ): Promise<void> {
@@ -138,7 +138,7 @@ async function again (
   if (first.stato !== 'sconosciuto') t.equal(mine.length, guests.length, 'no guest is missing')
 }
 
-/** The expected states: after an unusable login or Test, nothing was sent. */
+/** The expected states. After an unusable login or test call, nothing was sent. */
 function verdictOf (operation: Attacked, { verdict, rows }: Misbehaviour): readonly State[] {
   const usable = verdict[0] === 'acquisito' || (rows && (verdict[0] === 'rifiutato' || verdict[0] === 'parziale'))
   return operation === 'Send' || usable ? verdict : ['non_inviato']

@@ -4,7 +4,7 @@ import type { Misbehaviour } from './table.ts'
 
 export type Attacked = 'GenerateToken' | 'Test' | 'Send'
 
-/** The preceding call of a submission, which begins with a login. */
+/** The call before each call of a submission. A submission begins with a login. */
 const BEFORE: Readonly<Record<Attacked, Attacked | undefined>> = {
   GenerateToken: undefined, Test: 'GenerateToken', Send: 'Test'
 }
@@ -15,8 +15,8 @@ export const KEPT: Readonly<Record<Misbehaviour['acquires'], (rows: readonly str
 }
 
 /**
- * Lets the police misbehave at one operation of the next submission; every submission begins with a login.
- * @param rows how many the submission has
+ * Lets the police misbehave at one operation of the next submission. Every submission begins with a login.
+ * @param rows the number of rows of the submission
  */
 export async function misbehave (
   police: StandIn,
@@ -29,7 +29,7 @@ export async function misbehave (
   const acting = act(operation, rows)
   if (when === undefined) {
     police.on[operation] = (socket, received) => {
-      // Acquired rows are on the disk before the reply.
+      // Acquired rows are on the disk before the reply is sent.
       if (operation === 'Send') police.acquire(KEPT[acquires]((received as Call).rows))
       acting(socket, received)
     }
@@ -44,7 +44,7 @@ export async function misbehave (
   }
 }
 
-/** Arms misbehaviours that happen before the request is complete. */
+/** Starts misbehaviours that happen before the request is complete. */
 const FIRE: Readonly<
   Record<
     NonNullable<Misbehaviour['when']>,
@@ -67,7 +67,7 @@ const FIRE: Readonly<
   }
 }
 
-/** Resets the police to successful responses, with a login before every submission. */
+/** Resets the police to successful responses, and makes every submission begin with a login. */
 export async function behave (police: StandIn): Promise<void> {
   delete police.connection
   delete police.firstByte

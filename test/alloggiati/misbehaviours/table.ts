@@ -4,22 +4,22 @@ import { envelope } from '#test/alloggiati/service/soap/xml.ts'
 import { response, respond, type Behaviour } from '#test/alloggiati/service/soap/server.ts'
 import { successReply, refusalReply, rowsReply } from '#test/alloggiati/stand-in.ts'
 
-/* The misbehaviours of a police service, the rows that it then acquires, and the expected verdicts. */
+/* The misbehaviours of a police service, the rows that it acquires nevertheless, and the expected verdicts. */
 
 export interface Misbehaviour {
   name: string
   /** The rows of a Send that the police acquires. */
   acquires: 'all' | 'none' | 'first'
-  /** The allowed states after a Send. Several are allowed when the order of two events is undetermined. */
+  /** The allowed states after a Send. Several are allowed when two events may happen in either order. */
   verdict: readonly State[]
   /**
-   * The time of the misbehaviour: the port is closed · at the connection · at the first bytes of the request · when the
+   * The time of the misbehaviour: the port is closed, at the connection, at the first bytes of the request, or when the
    * request is complete (default).
    */
   when?: 'refused' | 'connected' | 'first-byte'
-  /** The client waits until it times out. */
+  /** Whether the client waits until it times out. */
   slow?: boolean
-  /** The misbehaviour concerns rows, which a login has not. */
+  /** Whether the misbehaviour concerns rows. A login has none. */
   rows?: boolean
   /** Makes the behaviour for an operation with this number of rows. */
   act: (operation: string, rows: number) => Behaviour
@@ -58,7 +58,7 @@ const fault11 = (code: string) =>
   `<faultcode>soap:${code}</faultcode><faultstring>non riuscito</faultstring></soap:Fault></soap:Body></soap:Envelope>`
 const fault = (text: string) => status('500 Internal Server Error', text, XML)
 
-/** The successful reply, a character at a time. */
+/** The successful reply, one character at a time. */
 function dripping (pause: number, text: (operation: string, rows: number) => string): Misbehaviour['act'] {
   return (operation, rows) => (socket) => {
     const body = text(operation, rows)
@@ -71,7 +71,7 @@ function dripping (pause: number, text: (operation: string, rows: number) => str
   }
 }
 
-/** A chunk for every character. */
+/** Sends one chunk for every character. */
 function chunked (body: string): string {
   const chunks = [...body].map((each) => `${Buffer.byteLength(each).toString(16)}\r\n${each}\r\n`)
   const head = `HTTP/1.1 200 OK\r\n${XML}\r\nTransfer-Encoding: chunked\r\nConnection: close\r\n\r\n`
@@ -185,7 +185,7 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
   })
 ]
 
-/** Misbehaviours that differ only in their `act`. */
+/** Several misbehaviours that differ only in their `act`. */
 function those (
   facts: Omit<Misbehaviour, 'name' | 'act'>, acts: Record<string, Misbehaviour['act']>
 ): Misbehaviour[] {

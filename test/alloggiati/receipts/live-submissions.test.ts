@@ -36,12 +36,12 @@ const REFUSED_LOGIN = response(envelope(
   '<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito>' +
   '<ErroreCod>100</ErroreCod><ErroreDes>AUTENTICAZIONE_FALLITA</ErroreDes></result></GenerateTokenResponse>'))
 
-/** Moves the clock to an Italian time, days after the Send. */
+/** Moves the clock to an Italian time, this number of days after the Send. */
 const at = (days: number, hour: number, minute = 0) => {
   clock.set(instantInRome(addDays(sending, days), hour, minute).toISOString())
 }
 
-/** A booking on a new day, sent at noon or not. */
+/** A booking on a new day. `sent` of its guests are sent at noon. */
 async function booked (guests = 1, sent = guests): Promise<number> {
   await emptied(server, police)
   sending = addDays(sending, 40)
@@ -72,15 +72,15 @@ async function dayState (): Promise<unknown[]> {
 }
 
 interface Case {
-  /** The time, days after the sending. */
+  /** The time, with the number of days after the Send. */
   time: [days: number, hour: number, minute?: number]
-  /** How the police behaves; by default it has the receipt. */
+  /** The behaviour of the police. By default it has the receipt. */
   police?: (police: StandIn) => unknown
-  /** How it behaves at the Send. */
+  /** The behaviour of the police at the Send. */
   sending?: Behaviour
   /** The expected reason. Undefined when a receipt covers the booking. */
   motivo?: string
-  /** The calls of `Ricevuta` by two requests, 1 by default. */
+  /** The number of calls of `Ricevuta` during two requests, 1 by default. */
   asked?: number
 }
 
@@ -154,7 +154,7 @@ for (const [name, { time, police: misbehave = ricevuta(PDF), sending: reply, mot
   })
 }
 
-t.test('guests who were not sent stay missing beside those who were', async (t) => {
+t.test('guests who were not sent stay missing when others of the booking were sent', async (t) => {
   const id = await booked(4, 3)
   await create(server.call, { nome_cognome: 'Mai Inviata', check_in: sending, numero_ospiti: 2 })
   at(1, 0)
@@ -227,7 +227,7 @@ t.test('a request returns while the service does not reply, and the fetch contin
   t.equal(police.callsOf('Ricevuta').length, 1)
 })
 
-t.test('a day stays requested for a caller who waited in vain, when its fetch ends afterwards', async (t) => {
+t.test('when a fetch ends after its caller has stopped waiting, the day still counts as requested', async (t) => {
   await booked()
   at(1, 9)
   const { promise, resolve } = Promise.withResolvers<void>()
@@ -252,7 +252,7 @@ t.test('a shutdown aborts the fetch', async (t) => {
   t.same(other.logs.filter(({ level }) => Number(level) >= 50), [])
 })
 
-t.test('the hourly job fetches due receipts, but none for days without a submission', async (t) => {
+t.test('the hourly job fetches due receipts, and none for days without a submission', async (t) => {
   await booked()
   police.on.Ricevuta = PDF
   at(1, 0, 14)

@@ -25,7 +25,7 @@ import { build, type TestApp } from '#test/helper.ts'
 
 const realToday = testClock().today()
 const yesterday = addDays(realToday, -1)
-/** A day whose receipt is final at any hour. Yesterday's is final only from 02:00 on. */
+/** A day whose receipt is final at any hour. Yesterday's receipt is final only from 02:00 on. */
 const lately = addDays(realToday, -2)
 const path = (day: Day) => `/api/alloggiati/ricevute?data=${day}`
 const none = response(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
@@ -83,7 +83,7 @@ t.test('a receipt is fetched once and then served unchanged, even when the servi
   t.same(await app.sql`select sha256 from ricevute`, [{ sha256: createHash('sha256').update(pdf).digest('hex') }])
 })
 
-t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
+t.test('the totals of a receipt are read from its PDF and stored', async (t) => {
   clock.set(`${today}T12:00:00Z`)
   const { app, call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
@@ -99,7 +99,7 @@ t.test('the totals of a receipt are read from its PDF and kept', async (t) => {
   ])
 })
 
-t.test('a PDF that cannot be read is kept without totals', async (t) => {
+t.test('a PDF that cannot be read is stored without totals', async (t) => {
   t.same(await readTotals(Buffer.from('%PDF-1.7 rotto')), { schedine: null, notti: null })
   t.same(await readTotals(Buffer.alloc(0)), { schedine: null, notti: null })
   t.same(await readTotals(await drawReceipt('RM000001', today, { schedine: 1234, notti: 30_000, numero: 1 })), {
@@ -123,7 +123,7 @@ t.test('a day without a receipt is a 404, and the next request calls the service
   t.equal((await call('GET', path(yesterday))).statusCode, 200)
 })
 
-t.test('a service that is down or refuses the login is a 503, and not a missing receipt', async (t) => {
+t.test('a service that is down or refuses the login causes a 503, and not a missing receipt', async (t) => {
   const { call } = await emptied(real, police)
   for (const reply of [
     respond('500 Internal Server Error', '<html/>'),
@@ -161,7 +161,7 @@ t.test('the nightly job continues after a day that fails, and reports the failur
 })
 
 t.test(
-  'a nightly job whose token is refused stops at once, and does not take the refusal for 30 missing receipts',
+  'a nightly job whose token is refused stops at once, and does not report 30 missing receipts',
   async (t) => {
     const { archive } = await nightly()
     police.on.Ricevuta = response(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
@@ -170,7 +170,7 @@ t.test(
   }
 )
 
-/** Runs the job of 06:30 by hand. */
+/** Runs the job of 06:30 now. */
 async function nightly () {
   const { app, dataDir } = await emptied(real, police)
   const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
@@ -196,7 +196,7 @@ async function fetches ({ db }: LedgerWithHistory) {
   )
 }
 
-t.test('a fetch without a receipt is recorded, too', async (t) => {
+t.test('a fetch without a receipt is also recorded', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
   await t.rejects(w.archive.getReceipt(DAY), { code: 'RICEVUTA_NON_TROVATA' })
   t.same(await w.archive.fetchReceipt(DAY), { pdf: undefined, differs: false })
@@ -231,7 +231,7 @@ t.test('the nightly job fetches the missing receipts of the last thirty days', a
   t.equal((await fetches(w)).length, 58, 'it does not fetch stored receipts')
 })
 
-t.test('a copy from before two in the morning is replaced by the next one, and no later copy is', async (t) => {
+t.test('a copy from before two in the morning is replaced by the next one, but later copies are not', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T23:30:00Z')
   await w.acquired(`${DAY}T17:00:00Z`, 1, 2)
   await w.archive.getReceipt(DAY)
@@ -246,11 +246,11 @@ t.test('a copy from before two in the morning is replaced by the next one, and n
   t.match(await keptOf(w), [{ schedine: 2, notti: 4 }])
 })
 
-t.test('a kept receipt without totals is parsed again, and then proves its day', async (t) => {
+t.test('a stored receipt without totals is parsed again, and then proves its day', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
   const id = await w.sent({ at: `${DAY}T17:00:00Z`, seen: 'K' })
   await w.archive.fetchReceipt(DAY)
-  // As if the parser had not known this PDF.
+  // Simulates an earlier parser that could not read this PDF.
   for (const table of ['ricevute', 'ricevute_letture']) {
     await w.db.execute(sql.raw(`alter table ${table} disable trigger user`))
     await w.db.execute(sql.raw(`update ${table} set schedine = null, notti = null`))
@@ -267,7 +267,7 @@ t.test('a kept receipt without totals is parsed again, and then proves its day',
 
 const PATH = '/api/alloggiati/verifica-ricevute'
 
-/** The shared server, emptied and on the tests' day; `on` moves the clock to another day. */
+/** Empties the shared server and sets its clock to the tests' day. `on` sets the clock to another day. */
 async function setUp () {
   clock.set(noon(today))
   const server = await emptied(sandbox)
@@ -294,7 +294,7 @@ async function book (
   { call }: TestApp, nome_cognome: string, check_in: string, numero_ospiti = 1, numero_notti = 2
 ): Promise<Booked> {
   const { id: prenotazione_id } = await create(call, { nome_cognome, check_in, numero_notti, numero_ospiti })
-  // Two nights: 24 hours from 14:00, in Rome's winter.
+  // Two nights: the deadline is 24 hours after 14:00, in Rome's winter time.
   return {
     prenotazione_id,
     nome_cognome,
@@ -304,7 +304,7 @@ async function book (
   }
 }
 
-/** Each name is another guest, with a document of that name. */
+/** Each name belongs to another guest, with a document of that name. */
 const guest = (nome: string, changes: Schedina = {}) => single({ nome, numero_documento: `CA00${nome}`, ...changes })
 
 async function send (server: TestApp, nome: string, booking: Pick<Booked, 'prenotazione_id' | 'check_in'>) {
@@ -347,7 +347,7 @@ async function correct ({ app, call }: TestApp, { prenotazione_id }: Booked, rig
   if (asked.statusCode !== 201) throw new Error(asked.body)
 }
 
-/** The ids of missing bookings, and of those that wait only for a receipt. */
+/** The ids of missing bookings, and of bookings that wait only for a receipt. */
 async function missing (server: TestApp) {
   const { mancanti, in_attesa } = await verified(server)
   const ids = (bookings: Booked[]) => bookings.map(({ prenotazione_id }) => prenotazione_id)
@@ -361,7 +361,7 @@ async function verified ({ call }: TestApp, query = '') {
 }
 
 t.test(
-  'a booking that has arrived is missing until it is sent, then waits for a receipt, and then is covered',
+  'a booking that has arrived is missing until it is sent, then waits for a receipt, then is covered',
   async (t) => {
     const { server, on } = await setUp()
     const [one, two] = [await book(server, 'A Uno', today), await book(server, 'B Due', today)]
@@ -391,7 +391,7 @@ t.test(
   }
 )
 
-t.test('da and a limit the days of check-in, in this order, and coming arrivals are never checked', async (t) => {
+t.test('da and a limit the days of check-in, and later arrivals are never checked', async (t) => {
   const { server } = await setUp()
   for (const day of ['2026-11-01', '2026-11-10', '2026-11-20', '2026-12-24']) await book(server, `Ospite ${day}`, day)
   const days = async (query: string) =>
@@ -409,7 +409,7 @@ t.test('da and a limit the days of check-in, in this order, and coming arrivals 
   t.equal((await server.call('GET', `${PATH}?altro=1`)).statusCode, 400)
 })
 
-t.test('a day whose receipt and ledger have different counts is a discrepancy', async (t) => {
+t.test('a day is a discrepancy when its receipt and the ledger have different counts', async (t) => {
   const { server, on } = await setUp()
   await send(server, 'UNO', await book(server, 'A Uno', today))
   // Another program files a guest with the same account.
@@ -420,7 +420,7 @@ t.test('a day whose receipt and ledger have different counts is a discrepancy', 
   t.strictSame((await verified(next)).discordanze, [{ giorno: today, inviate: 1, in_ricevuta: 2 }])
 })
 
-t.test('a submission of unknown outcome covers nothing, and is not called unsent', async (t) => {
+t.test('a submission of unknown outcome covers no guest, and is not reported as unsent', async (t) => {
   const { server, on } = await setUp()
   const one = await book(server, 'A Uno', today)
   await send(server, 'UNO', one)
@@ -463,7 +463,7 @@ t.test('a booking is covered only when its number of guests is acquired and on a
 t.test('after a change of a booking, only sent guests whom it still has count', async (t) => {
   const { server, on } = await setUp()
   const nobody = async () => {}
-  /** Changes of a booking for one guest after the Send. */
+  /** Changes of a booking with one guest after the Send. */
   const cases: [string, (booking: Booked, nome: string) => Promise<void>, isCovered: boolean][] = [
     ['ALFA', async (booking) => save(server, booking, guest('NUOVA')), false],
     ['BETA', async (booking) => save(server, booking, { nome: 'NUOVO', cognome: 'VERDI' }), false],
@@ -560,7 +560,7 @@ t.test('a row on a receipt covers one guest, only for the 30 nights from its arr
   await send(server, 'DUE', covered)
   await send(server, 'TRE', { ...long, check_in: today })
   await send(server, 'QUATTRO', { ...early, check_in: day })
-  // Simulates the receipts of the days.
+  // Simulates the receipts of these days.
   await server.app.sql`alter table invii disable trigger user`
   await server.app.sql`update invii set stato = 'ricevuto'`
   await server.app.sql`alter table invii enable trigger user`
@@ -573,7 +573,7 @@ t.test('a row on a receipt covers one guest, only for the 30 nights from its arr
 t.test('uncovered bookings are found among thousands of covered ones, at any position', async (t) => {
   const { server } = await setUp()
   const { sql } = server.app
-  // More than one batch. The few uncovered ones are around the end of the first batch.
+  // More than one batch. The few uncovered bookings are near the end of the first batch.
   await sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Ospite', 'IT', 380, day, day + 2, 1

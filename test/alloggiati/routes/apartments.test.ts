@@ -22,7 +22,7 @@ async function book ({ call }: TestApp, count: number): Promise<void> {
   }
 }
 
-/** The apartments of the lines that reached the police, by the guest's document. */
+/** The apartments in the lines that reached the police, by the guest's document. */
 const sent = () => Object.fromEntries(police.calls.filter(({ operation }) => operation.endsWith('Send'))
   .flatMap(({ rows }) => rows.map((row) => [row.slice(139, 159).trim(), row.slice(168)])))
 const guest = (n: number) => guestNo(n).numero_documento!
@@ -74,7 +74,7 @@ t.test('a day is sent with the apartment of each booking, and lists those withou
   }
 })
 
-t.test('an account that used an apartment lately sends no booking of a day without one', async (t) => {
+t.test('an account that used an apartment in the last days sends no booking without one', async (t) => {
   const server = await emptied(real, police)
   await book(server, 2)
   t.equal((await server.call('POST', '/api/v1/prenotazioni/1/invio', { id_appartamento: 7 })).statusCode, 200)
@@ -158,7 +158,7 @@ t.test('apartments and bookings of a day that contradict or repeat each other ar
   t.same(sent(), {})
 })
 
-t.test('an unknown apartment is an error with the known ones, or with the list that has them', async (t) => {
+t.test('for an unknown apartment the error names the known ones, or the list that contains them', async (t) => {
   const server = await build(t, {})
   const { call } = server
   const { id } = await create(call, { check_in: today, numero_ospiti: 1 })

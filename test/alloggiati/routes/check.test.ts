@@ -18,7 +18,7 @@ import { build, type TestApp } from '#test/helper.ts'
 const sandbox = await build(t, { TODAY: today })
 
 t.test(
-  'in sandbox mode every answer of the police area names the sandbox, errors too; in production none does',
+  'in sandbox mode every response of the police area names the sandbox, even errors, and in production none does',
   async (t) => {
     const real = await production(t, await standIn(t))
     for (const { call, mode } of [{ ...sandbox, mode: 'sandbox' }, { ...real, mode: undefined }]) {
@@ -31,7 +31,7 @@ t.test(
   }
 )
 
-t.test('valida answers 200 for valid and invalid records, and does not call the service', async (t) => {
+t.test('valida responds with 200 for valid and invalid records, and does not call the service', async (t) => {
   // A server without a cached token, so that any call to the sandbox would begin with a login.
   const { call, app } = await build(t, { TODAY: today })
   const valid = await call('POST', '/api/alloggiati/valida', { ospiti: family(), prenotazione: soggiorno })
@@ -48,7 +48,7 @@ t.test('valida answers 200 for valid and invalid records, and does not call the 
   t.same(await app.sql`select from sandbox_token`, [])
 })
 
-t.test('a stored guest and a whole booking can be passed as they are', async (t) => {
+t.test('a stored guest and a whole booking are accepted unchanged', async (t) => {
   const { call } = await emptied(sandbox)
   const { id } = await create(call, { nome_cognome: 'Marco Provetti', check_in: today, numero_ospiti: 1 })
   const { tipo_alloggiato, ...stored } = single()
@@ -82,7 +82,7 @@ t.test('a body that violates the schema is a 400 that names the field', async (t
   t.equal((await call('POST', '/api/alloggiati/valida', { ospiti: [], prenotazione: soggiorno })).statusCode, 400)
 })
 
-t.test('q searches every list, and limit bounds each', async (t) => {
+t.test('q searches every list, and limit limits each', async (t) => {
   const { call } = sandbox
   const found = (await call('GET', '/api/alloggiati/codici?q=forl%C3%AC&limit=2')).json()
   t.match(found.comuni, [{ codice: '408140012', descrizione: /^FORLI'/ }, {}])
@@ -93,7 +93,7 @@ t.test('q searches every list, and limit bounds each', async (t) => {
 })
 
 t.test(
-  'tables downloaded from the service are in force afterwards, in rules and answers, and after a restart',
+  'tables downloaded from the service apply to rules and responses afterwards, and after a restart',
   async (t) => {
     const server = await build(t, { TODAY: today })
     const { download, source } = await refresher(t, server)
@@ -112,7 +112,7 @@ t.test(
 )
 
 t.test(
-  'a refused token is not an empty list of apartments: the refresh stops, and the next one logs in afresh',
+  'a refused token does not mean an empty list of apartments: the refresh stops, and the next one makes a new login',
   async (t) => {
     const police = await standIn(t)
     const { app, dataDir } = await production(t, police)
@@ -131,7 +131,7 @@ t.test(
   }
 )
 
-/** The job's work on the database of a server, with a service of its own. */
+/** The work of the job on the database of a server, with a separate police service. */
 async function refresher (t: Test, { app, dataDir, url }: TestApp) {
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, TODAY: today })
   const { service, close } = await policeService({
@@ -158,7 +158,7 @@ const ADD = 'GestioneAppartamenti_AggiungiAppartamento'
 const DISABLE = 'GestioneAppartamenti_DisabilitaAppartamento'
 
 t.test(
-  'an apartment that was added is listed with the id that the service gave it; disabled, it is gone',
+  'a new apartment is listed with the id from the service, and is not listed after it is disabled',
   async (t) => {
     const server = await emptied(sandbox)
     const { admin } = administrator(server)
@@ -188,7 +188,7 @@ t.test(
   }
 )
 
-t.test('a refusal of the service is a 422 with the text of the service', async (t) => {
+t.test('when the service refuses, the response is a 422 with the text of the service', async (t) => {
   const server = await emptied(sandbox)
   const { admin } = administrator(server)
   const ceased = await admin('POST', APARTMENTS, { ...HOUSE, comune_codice: '401001501' })
@@ -222,7 +222,7 @@ t.test('an invalid apartment is refused without a call to the service', async (t
   for (const id of ['-1', '1000000', 'uno']) t.equal((await admin('DELETE', `${APARTMENTS}/${id}`)).statusCode, 400, id)
 })
 
-t.test('an unreachable service is a 503, and nothing was sent', async (t) => {
+t.test('an unreachable service is a 503, and no guest was sent', async (t) => {
   const police = await standIn(t)
   const { admin } = administrator(await production(t, police))
   await police.stop()
@@ -232,7 +232,7 @@ t.test('an unreachable service is a 503, and nothing was sent', async (t) => {
 })
 
 t.test(
-  'a request whose reply is lost may have been carried out: never an answer that invites another one',
+  'when the reply is lost, the request may have been executed, so the response never suggests a retry',
   async (t) => {
     const police = await standIn(t)
     const { admin } = administrator(await production(t, police))
@@ -243,7 +243,7 @@ t.test(
   }
 )
 
-t.test('without credentials the server runs, and requests that need them name the missing settings', async (t) => {
+t.test('the server runs without credentials, and requests that need them name the missing settings', async (t) => {
   const { app, call, ...server } = await build(t, { ALLOGGIATI_MODE: 'production' })
   const { admin } = administrator({ app, call, ...server })
   t.equal((await call('GET', '/health/live')).statusCode, 200)

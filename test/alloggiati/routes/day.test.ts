@@ -18,7 +18,7 @@ import type { TestApp } from '#test/helper.ts'
 const PATH = '/api/v1/invii/giornata'
 const today = testClock().today()
 
-/** Creates a booking that arrives today with these guests; `seats` if its number of guests differs. */
+/** Creates a booking that arrives today with these guests. `seats` is its number of guests, if different. */
 async function book ({ call }: TestApp, guests: readonly Schedina[], seats = guests.length): Promise<number> {
   const nome_cognome = `Prenotazione ${guests[0]?.cognome}`
   const { id } = await create(call, { nome_cognome, check_in: today, numero_ospiti: Math.max(seats, guests.length) })
@@ -102,7 +102,7 @@ t.test('a dry run of the day lists ready, incomplete and sent bookings, and send
   for (const days of [-400, 400]) t.match(await sendDay(server, { data: addDays(today, days), prova: true }), {})
 })
 
-t.test('an incomplete booking with guests who were sent, or may have been, shows the reference', async (t) => {
+t.test('an incomplete booking with guests who were or may have been sent shows the reference', async (t) => {
   const server = await emptied(real, police)
   const late = await book(server, [guestNo(1)], 2)
   const sent = (await server.call('POST', `/api/v1/prenotazioni/${late}/invio`)).json().ricevuta
@@ -183,7 +183,7 @@ t.test('a booking counts as sent only for its current guests and arrival', async
   await call('POST', '/api/saveOspiti', {
     prenotazione_id: half, dati: [leader, { ...son, cognome: `${son!.cognome}X` }, member('19', 'TERZO')]
   })
-  // Sent when the booking still had yesterday's arrival.
+  // The guest was sent when the booking still had yesterday's arrival.
   await change(moved, { check_in: addDays(today, -1), numero_notti: 4 })
   await call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [again] })
   const recreated = await book(server, [guestNo(5)])
@@ -223,7 +223,7 @@ t.test('a refusal for one booking does not stop the others', async (t) => {
   t.match(states(await sendDay(server)), { [two]: 'acquisita' }, 'after the correction it is sent')
 })
 
-t.test('a day without an outcome in time continues, and the same key returns the outcome without a Send', async (t) => {
+t.test('a day without an outcome in time continues, and the same key returns it without a Send', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police, {}, { times: { policeResponseMs: 1500 } })
   const id = await book(server, [guestNo(1)])
@@ -304,7 +304,7 @@ t.test('after a crash the same key returns all submissions of the day, in the or
   t.same(byGuest(replayed), byGuest(done))
 })
 
-t.test('lists contain every guest once, and never split families or bookings of up to 50 guests', async () => {
+t.test('lists contain every guest once, and never split a family, or a booking of up to 50 guests', async () => {
   const sizes = fc.array(fc.array(fc.integer({ min: 1, max: 60 }), { minLength: 1, maxLength: 4 }), { maxLength: 12 })
   fc.assert(fc.property(sizes, (bookings) => {
     const days = bookings.map((families, n) => bookingOf(n, families))

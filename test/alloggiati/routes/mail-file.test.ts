@@ -15,7 +15,7 @@ const [first, before] = [addDays(today, -30), addDays(today, -31)]
 const OUTSIDE = `La data di arrivo deve essere fra il ${italianDay(first)} e oggi (${italianDay(today)}): il file ` +
   'per la PEC vale per gli arrivi degli ultimi 30 giorni'
 
-/** The lines of the file, or the fields with errors. */
+/** The expected lines of the file, or the expected fields with errors. */
 type Wanted = { lines: number, length?: number } | { errors: object[] }
 const CASES: Readonly<Record<string, [body: object, wanted: Wanted]>> = {
   'an arrival of today': [{ ospiti: [single()], prenotazione: stay(today) }, { lines: 1 }],
@@ -125,7 +125,7 @@ t.test('just after midnight the last day is counted in Rome', async (t) => {
   clock.set(`${today}T12:00:00+01:00`)
 })
 
-t.test('the service still takes only today and yesterday, and its refusal names the file', async (t) => {
+t.test('the service still accepts only today and yesterday, and its refusal mentions the file', async (t) => {
   const body = { ospiti: [single()], prenotazione: stay(addDays(today, -2)) }
   for (const url of ['/api/alloggiati/invio', '/api/alloggiati/valida']) {
     t.match((await call('POST', url, body)).json().errors, [

@@ -20,7 +20,7 @@ const born = (data_nascita: string, comune_nascita: string, provincia_nascita = 
 const issued = (luogo_rilascio: string, rest: Schedina = {}) => single({ luogo_rilascio, ...rest })
 const licence = { tipo_documento: 'PATEN', numero_documento: 'U1X00X000X' }
 
-/** A guest with a wrong value, its field, the right value, and the words that name it. */
+/** A guest with a wrong value, its field, the right value, and the text that names the right value. */
 const WRONG: readonly (readonly [string, Schedina, SchedinaField, string, string])[] = [
   ['a sign after the birth', born('1970-01-01', '420092012', 'SU'), 'provincia_nascita', 'CA', 'CARBONIA'],
   ['a sign before it existed', born('1990-01-01', '420090047', 'OT'), 'provincia_nascita', 'SS', 'OLBIA'],
@@ -109,12 +109,12 @@ t.test('an unknown value has neither a proposal nor a list', async (t) => {
   ] as const) {
     const error = (await check(single({ [field]: value }))).errors.find(({ campo }) => campo === field)
     t.notOk(error === undefined || 'proposta' in error, field)
-    // The text on an unknown document lists the usual ones.
+    // The error for an unknown document lists the usual ones.
     t.notMatch(error?.messaggio, field === 'tipo_documento' ? /tabella dei documenti:|undefined/ : /:|undefined/)
   }
 })
 
-t.test('a sign that was right at the birth is accepted, with a warning that names the sign sent', async (t) => {
+t.test('a province sign that was right at the birth is accepted, with a warning that names it', async (t) => {
   for (const [day, comune, sign, sent] of [
     ['2018-05-01', '420092012', 'SU', 'CA'], ['2010-05-01', '420092012', 'CI', 'CA'],
     ['2010-05-01', '420090047', 'OT', 'SS'], ['2010-05-01', '420091037', 'OG', 'NU'],
@@ -131,7 +131,7 @@ t.test('a sign that was right at the birth is accepted, with a warning that name
   t.match((await call('GET', '/api/alloggiati/sandbox/schedine')).json(), { data: [{ riga: /420092012CA/ }] })
 })
 
-t.test('a name saved in place of a code is stored, and the check of the booking proposes the code', async (t) => {
+t.test('a name stored instead of a code is accepted, and the check of the booking proposes the code', async (t) => {
   const { id } = await create(call, { check_in: today, numero_ospiti: 1 })
   for (const [field, name, code] of [
     ['provincia_nascita', 'Roma', 'RM'], ['comune_nascita', 'San Giovanni Rotondo', '416071046'],
@@ -145,7 +145,7 @@ t.test('a name saved in place of a code is stored, and the check of the booking 
   }
 })
 
-t.test('an apartment whose comune is no code is refused, with the code to write', async (t) => {
+t.test('an apartment whose comune is no code is refused, and the error names the code', async (t) => {
   const { admin } = administrator(server)
   const apartment = { descrizione: 'Casa', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
   for (const [text, code] of [

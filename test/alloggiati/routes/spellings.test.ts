@@ -12,7 +12,7 @@ const search = async (q: string, limit?: number): Promise<Codici> => {
   return (await call('GET', `/api/alloggiati/codici?${query}`)).json()
 }
 
-/** Texts that people type, by the code that each must find first. */
+/** Texts that people type. The search must find the given code first. */
 const SPELLINGS: { [K in keyof Codici]?: Record<string, readonly string[]> } = {
   comuni: {
     408035033: ["Reggio nell'Emilia", 'reggio nell’emilia', 'REGGIO EMILIA', 'Reggio nell`Emilia (RE)', '035033'],
@@ -70,7 +70,7 @@ for (const [list, codes] of Object.entries(SPELLINGS)) {
   })
 }
 
-t.test('the name of a state that ended finds the states of today', async (t) => {
+t.test('the name of a former state finds its present successors', async (t) => {
   for (const [q, ...wanted] of [
     ['URSS', '100000245', '100000243', '100000358'], ['Unione Sovietica', '100000245'], ['UdSSR', '100000245'],
     ['Jugoslavia', '100000250', '100001000', '100000251'], ['YUG', '100001001'], ['Zaire', '100000998'],
@@ -81,14 +81,14 @@ t.test('the name of a state that ended finds the states of today', async (t) => 
   }
 })
 
-t.test('the results of a search are bounded, and a search for signs alone finds none', async (t) => {
+t.test('a search has a maximum number of results, and a search that contains only signs finds none', async (t) => {
   for (const q of ['a', 'san', '4', 'e']) {
     for (const list of Object.values(await search(q))) t.ok(list.length <= 100, q)
   }
   t.same(await search('-/.'), { tipi_documento: [], paesi: [], comuni: [], province: [], tipi_alloggiato: [] })
 })
 
-t.test('every text that is shown for a code finds the code', async () => {
+t.test('each text that is shown for a code finds the code', async () => {
   const all: Codici = (await call('GET', '/api/alloggiati/codici')).json()
   const rows = Object.entries(all).flatMap(([list, codes]) => codes.map((row) => ({ list: list as keyof Codici, row })))
   const twist = fc.constantFrom<(text: string) => string>(
@@ -102,7 +102,7 @@ t.test('every text that is shown for a code finds the code', async () => {
   }), { numRuns: 200 })
 })
 
-t.test('a card proposes its place of birth under every spelling that cards print', async (t) => {
+t.test('for a card, a place of birth is proposed in every spelling that cards print', async (t) => {
   const lines = ['C<ITACA00000AA4<<<<<<<<<<<<<<<', '6412308F2212304ITA<<<<<<<<<<<0', 'ROSSI<<BIANCA<<<<<<<<<<<<<<<<<']
   for (const [place, comune, provincia] of [
     ['BOLZANO/BOZEN (BZ)', '404021008', 'BZ'], ["REGGIO NELL'EMILIA (RE)", '408035033', 'RE'],

@@ -5,11 +5,11 @@ import { family, foreigner, member, single, soggiorno } from './samples.ts'
 export interface Example {
   ospiti: readonly Schedina[]
   stay?: Record<string, unknown>
-  /** The guest that the remark is about; the first one by default. */
+  /** The guest with the remark, the first one by default. */
   ospite?: number
 }
 
-/** For a rule: examples that violate it, and similar ones that do not. */
+/** For each rule: examples that violate it, and similar ones that do not. */
 export interface Cases {
   strikes: readonly Example[]
   silent: readonly Example[]

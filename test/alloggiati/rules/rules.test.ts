@@ -11,7 +11,7 @@ import { anyCharacter } from '#test/any-character.ts'
 import { CASES, type Example } from './cases.ts'
 import { family, foreigner, check, member, single, soggiorno, tables } from './samples.ts'
 
-t.test('every rule has an id of its own, a field of the API, a text and a source', async (t) => {
+t.test('every rule has its own id, a field of the API, a text and a source', async (t) => {
   t.equal(new Set(RULES.map(({ id }) => id)).size, RULES.length)
   const known: readonly string[] = [...SCHEDINA_FIELDS, ...STAY_FIELDS, ...OWN_DAY_FIELDS]
   for (const { id, field, message, source } of RULES) {
@@ -20,7 +20,7 @@ t.test('every rule has an id of its own, a field of the API, a text and a source
   }
 })
 
-t.test('a rule only warns when a host may keep the value, and all other rules block', async (t) => {
+t.test('a rule only warns when a host may keep the value, and every other rule blocks', async (t) => {
   t.same(RULES.filter(({ severity }) => severity === 'warning').map(({ id }) => id), [
     'partenza-ignorata', 'permanenza-discordante', 'permanenza-lunga', 'cognome-codifica', 'cognome-adattato',
     'nome-codifica', 'nome-adattato', 'eta-insolita', 'responsabile-minorenne', 'stato-nascita-ricavato',
@@ -29,12 +29,12 @@ t.test('a rule only warns when a host may keep the value, and all other rules bl
   ])
 })
 
-t.test('no case is about a rule that does not exist', async (t) => {
+t.test('every case belongs to an existing rule', async (t) => {
   t.same(Object.keys(CASES).filter((id) => !RULES.some((rule) => rule.id === id)), [])
 })
 
 for (const rule of RULES) {
-  t.test(`${rule.id}: reports its violations, and nothing else`, async (t) => {
+  t.test(`${rule.id}: reports its violations, and no other value`, async (t) => {
     const { strikes = [], silent = [] } = CASES[rule.id] ?? {}
     t.ok(strikes.length > 0 && silent.length > 0, 'the rule has cases for both outcomes')
     strikes.forEach((example, index) => t.same(struck(rule, example), [example.ospite ?? 0], `strikes ${index}`))
@@ -42,7 +42,7 @@ for (const rule of RULES) {
   })
 }
 
-/** The guests whom the rule reports, distinguished from other rules by its text. */
+/** The guests whom the rule reports. Its text distinguishes it from other rules. */
 function struck (rule: Rule, { ospiti, stay }: Example): number[] {
   const response = check(ospiti, stay)
   const parts = rule.message.split(/\{\w+\}/)
@@ -59,13 +59,13 @@ function struck (rule: Rule, { ospiti, stay }: Example): number[] {
 
 const types = fc.array(fc.constantFrom('16', '17', '18', '19', '20', '99', ''), { maxLength: 30 })
 
-t.test('a leader and the members that follow directly are one group', async (t) => {
+t.test('a leader and the members directly after form one group', async (t) => {
   t.same(groupsOf(['16', '17', '19', '19', '18', '20', '16']), [[0], [1, 2, 3], [4, 5], [6]])
   t.same(groupsOf(['17', '17', '19']), [[0], [1, 2]])
   t.same(groupsOf([]), [])
 })
 
-t.test('a member that does not follow its leader is a separate group, and so are those after it', async (t) => {
+t.test('a member that does not follow its leader is a separate group, and so are members after it', async (t) => {
   t.same(groupsOf(['19', '19']), [[0], [1]])
   t.same(groupsOf(['17', '20', '19']), [[0], [1], [2]])
   t.same(groupsOf(['17', '19', '16', '19']), [[0, 1], [2], [3]])
@@ -78,7 +78,7 @@ t.test('groups contain every guest once, in order, with any types', async () => 
   }))
 })
 
-t.test('a right list gives one record per guest, in order, and no remarks', async (t) => {
+t.test('a valid list gives one record per guest, in order, and no remarks', async (t) => {
   const { valid, errors, warnings, records } = check([...family(), foreigner()])
   t.same({ valid, errors, warnings }, { valid: true, errors: [], warnings: [] })
   t.same(records, [
@@ -133,7 +133,7 @@ t.test('a right list gives one record per guest, in order, and no remarks', asyn
   ])
 })
 
-t.test('an error names guest, field and reason, and withholds all records', async (t) => {
+t.test('an error names guest, field and reason, and then no record is returned', async (t) => {
   t.same(check([single(), foreigner({ provincia_nascita: 'RM' })]), {
     valid: false,
     errors: [
@@ -151,31 +151,31 @@ t.test('an error names guest, field and reason, and withholds all records', asyn
   })
 })
 
-t.test('a warning leaves the list valid', async (t) => {
+t.test('a list with only a warning is valid', async (t) => {
   const { valid, warnings, records } = check([single({ cognome: 'Prövetti', numero_documento: 'XX' })])
   t.ok(valid)
   t.same(warnings.map(({ campo }) => campo), ['cognome', 'numero_documento'])
   t.match(records, [{ cognome: 'PROVETTI', num_doc: 'XX' }])
 })
 
-t.test('nights that are not given are counted from the two dates', async (t) => {
+t.test('without a number of nights, they are counted from the two dates', async (t) => {
   t.match(check([single()], { check_in: '2026-11-20', check_out: '2026-11-27' }).records, [{ permanenza: 7 }])
 })
 
-t.test('a stay of more than 30 nights is sent as 30, and the day of the next schedina is said', async (t) => {
+t.test('a stay of more than 30 nights is sent as 30, and a warning names the day of the next schedina', async (t) => {
   const { valid, warnings, records } = check([single()], { check_in: '2026-11-21', numero_notti: 45 })
   t.ok(valid)
   t.match(warnings, [{ ospite: 0, campo: 'numero_notti', messaggio: /30; dal 21\/12\/2026 serve una nuova schedina/ }])
   t.match(records, [{ permanenza: 30 }])
 })
 
-t.test('remarks on the stay are given once, on the first guest', async (t) => {
+t.test('errors and warnings about the stay appear once, on the first guest', async (t) => {
   const { errors } = check([single(), foreigner()], { check_in: '2026-11-01', numero_notti: 0 })
   t.same(errors.map(({ ospite, campo }) => [ospite, campo]), [[0, 'check_in'], [0, 'numero_notti']])
 })
 
 t.test(
-  'for a birth abroad the comune may repeat the state, fills an empty one, and is blank in the record',
+  'for a birth abroad the comune may repeat the state, fills an empty state, and is blank in the record',
   async (t) => {
     const abroad = { comune_nascita: '', provincia: '', stato_nascita: '100000216' }
     t.match(check([foreigner({ comune_nascita: '100000216' })]).records, [abroad])
@@ -184,7 +184,7 @@ t.test(
   }
 )
 
-t.test('an empty birth state and province are filled from a comune of the table, with a warning', async (t) => {
+t.test('a comune of the table fills an empty birth state and province, with a warning', async (t) => {
   for (const comune of ['412058091', '058091']) {
     const { records, warnings } = check([single({ comune_nascita: comune, stato_nascita: '', provincia_nascita: '' })])
     t.match(records, [{ comune_nascita: '412058091', provincia: 'RM', stato_nascita: '100000100' }])
@@ -195,7 +195,7 @@ t.test('an empty birth state and province are filled from a comune of the table,
   }
 })
 
-t.test('when nights and departure disagree, the nights count, with a warning', async (t) => {
+t.test('when nights and departure disagree, the nights are used, with a warning', async (t) => {
   const { records, warnings } = check([single()], { ...soggiorno, check_out: '2026-11-26' })
   t.match(records, [{ permanenza: 3 }])
   t.match(warnings, [{ campo: 'numero_notti', messaggio: /\(3\) e check_out \(26\/11\/2026: 5\)/ }])
@@ -211,7 +211,7 @@ t.test('a guest with only one name gets a hint how to enter it, and one without 
   )
 })
 
-t.test('a letter of another alphabet is named, with the Latin letter that it looks like', async (t) => {
+t.test('the error about a letter of another alphabet names it, and the Latin letter that looks like it', async (t) => {
   const said = (changes: object) => check([single(changes)]).errors[0]?.messaggio
   t.match(said({ cognome: 'ΡROVETTI' }), /non ammessi: Ρ \(greco\) che sembra P\./)
   t.match(said({ nome: 'MАRCO 2' }), /non ammessi: 2, А \(cirillico\) che sembra A\./)
@@ -220,7 +220,7 @@ t.test('a letter of another alphabet is named, with the Latin letter that it loo
   t.match(said({ cognome: 'Жук_' }), /non ammessi: Ж к _, у \(cirillico\) che sembra y\./)
 })
 
-t.test('short codes become the codes of the table; of two, the birth date or the province chooses', async (t) => {
+t.test('short codes become the codes of the table, and birth date or province decide between two', async (t) => {
   const codes = (changes: object) =>
     check([single({ numero_documento: 'CA00000AA', ...changes })]).records?.map(({ comune_nascita: code }) => code)
   t.same(codes({ comune_nascita: '999001', provincia_nascita: 'TO', data_nascita: '1990-01-01' }), ['401999001'])
@@ -234,7 +234,7 @@ t.test('short codes become the codes of the table; of two, the birth date or the
   )
 })
 
-t.test('the documents of members are left out, even when they could not be written', async (t) => {
+t.test('the documents of members are left out, even when they could not be encoded', async (t) => {
   const { valid, warnings, records } = check([
     single({ tipo_alloggiato: '18' }),
     member('20', 'ANNA', { tipo_documento: 'NIENTE', numero_documento: '@', luogo_rilascio: 'X' })
@@ -244,7 +244,7 @@ t.test('the documents of members are left out, even when they could not be writt
   t.match(records?.[1], { tipo_doc: '', num_doc: '', luogo_rilascio: '' })
 })
 
-t.test('texts are taken without blanks around, codes in either case', async (t) => {
+t.test('blanks around texts are ignored, and codes are accepted in upper and lower case', async (t) => {
   t.match(
     check([
       single({
@@ -263,7 +263,7 @@ t.test('texts are taken without blanks around, codes in either case', async (t) 
   )
 })
 
-t.test('records of the File Unico carry the apartment, others never do', async (t) => {
+t.test('records for the File Unico have the apartment, and others never do', async (t) => {
   const stay = { ...soggiorno, id_appartamento: 4 }
   const unico = check([single()], stay).records
   t.equal(unico?.[0]?.id_appartamento, 4)
@@ -271,7 +271,7 @@ t.test('records of the File Unico carry the apartment, others never do', async (
   t.equal(check([single()]).records?.map(encode)[0]?.length, 168)
 })
 
-t.test('an accepted list has its lines and leaders with the records, guest by guest', async (t) => {
+t.test('a valid list has lines and leaders together with the records, guest by guest', async (t) => {
   const { accepted } = check([...family(), foreigner(), ...family({ nome: 'LUCIO', tipo_alloggiato: '18' }).slice(0, 1),
     member('20', 'BRUNA')])
   t.same(accepted?.lines, accepted?.records.map(encode))
@@ -289,8 +289,8 @@ t.test('every field of the record has its name in the API', async (t) => {
   t.equal(apiName('line'), 'ospiti')
 })
 
-t.test('a value that only the layout refuses becomes a remark on the guest', async (t) => {
-  // The second guest's document code is in these tables, but no record can carry it.
+t.test('a value that only the layout refuses is an error on the guest', async (t) => {
+  // The second guest's document code is in these tables, but no record can contain it.
   const { valid, errors, records } = check([single(), foreigner({ tipo_documento: 'PÈ-01' })])
   t.notOk(valid)
   t.same(records, null)
@@ -300,7 +300,7 @@ t.test('a value that only the layout refuses becomes a remark on the guest', asy
 const guestFields = [...SCHEDINA_FIELDS, ...OWN_DAY_FIELDS]
 const known: readonly string[] = [...guestFields, ...STAY_FIELDS]
 
-/** A value for a field: likely ones, unlikely ones, impossible ones. */
+/** Values for a field: likely, unlikely and impossible ones. */
 const codes = [
   '16', '17', '18', '19', '20', 'M', 'F', '1980-05-15', '2026-11-22', '1850-01-01', '100000100', '100000216',
   '100000210', '412058091', '058091', '408040012', 'RM', 'FO', 'IDELE', 'PASOR', 'CA00000AA'
@@ -352,7 +352,7 @@ t.test('validate never throws, with any JSON as list and stay', async () => {
   }), { numRuns: 500 })
 })
 
-t.test('every remark is on a guest of the list and on a field of the API, in a whole sentence', async () => {
+t.test('every remark belongs to a guest of the list and a field of the API, and is a whole sentence', async () => {
   fc.assert(fc.property(lists, stay, (ospiti, soggiorno) => {
     const { errors, warnings } = check(ospiti, soggiorno)
     return [...errors, ...warnings].every(({ ospite, campo, messaggio }) => (
@@ -361,7 +361,7 @@ t.test('every remark is on a guest of the list and on a field of the API, in a w
 })
 
 t.test(
-  'a valid list gives records that encode to 168 characters, 174 in the File Unico, and decode to themselves',
+  'a valid list gives records that encode to 168 characters, or 174 for the File Unico, and decode to themselves',
   async (t) => {
     let seen = 0
     fc.assert(
@@ -389,7 +389,7 @@ t.test(
 )
 
 t.test(
-  'in a valid record comune and province are there exactly for a birth in Italy, and agree with the table',
+  'a valid record has comune and province exactly for a birth in Italy, and they agree with the table',
   async (t) => {
     let seen = 0
     fc.assert(

@@ -5,7 +5,7 @@ import { createTables } from '#src/alloggiati/tables/code-tables.ts'
 import type { Comune } from '#src/alloggiati/tables/types.ts'
 import { validate, type Validation } from '#src/alloggiati/rules/validate.ts'
 
-/** The snapshot, with invented comuni whose codes have the same ending, which the snapshot lacks. */
+/** The snapshot, with invented comuni whose codes have the same ending. The snapshot has no such pair. */
 const data = bundledData()
 const twins: Comune[] = [
   { codice: '401999001', descrizione: 'PROVA ALTA', provincia: 'TO', cessato_il: null },
@@ -13,7 +13,7 @@ const twins: Comune[] = [
   { codice: '401999002', descrizione: 'PROVA DI SOPRA', provincia: 'TO', cessato_il: null },
   { codice: '402999002', descrizione: 'PROVA DI SOTTO', provincia: 'AO', cessato_il: null }
 ]
-/** A document code that the layout cannot carry, as a damaged table might have it. */
+/** A document code that the layout cannot contain, as in a damaged table. */
 const damaged = { codice: 'PÈ-01', descrizione: 'DOCUMENTO DI PROVA' }
 
 export const tables = createTables({
@@ -24,7 +24,7 @@ export const today = '2026-11-21'
 
 export const soggiorno = { check_in: '2026-11-21', numero_notti: 3 }
 
-/** An invented guest born in Rome, alone. */
+/** An invented single guest, born in Rome. */
 export function single (changes: Schedina = {}): Schedina {
   return {
     tipo_alloggiato: '16',
@@ -43,7 +43,7 @@ export function single (changes: Schedina = {}): Schedina {
   }
 }
 
-/** An invented guest born in Germany, alone, with a foreign passport. */
+/** An invented single guest, born in Germany, with a foreign passport. */
 export function foreigner (changes: Schedina = {}): Schedina {
   return single({
     cognome: 'MUSTERMANN',
@@ -60,7 +60,7 @@ export function foreigner (changes: Schedina = {}): Schedina {
   })
 }
 
-/** An invented child or companion, without document. */
+/** An invented child or companion, without a document. */
 export function member (tipo: '19' | '20', nome: string, changes: Schedina = {}): Schedina {
   return single({
     tipo_alloggiato: tipo,

@@ -52,7 +52,7 @@ t.test('without stored types a single guest is 16 and several are a family, and 
   for (const [stored, expected] of cases) t.same(guestTypes(stored), expected, JSON.stringify(stored))
 })
 
-t.test('the schedine of a booking are its saved guests with the stay and the findings of the rules', async (t) => {
+t.test('the schedine of a booking are its saved guests, with the stay and the results of the rules', async (t) => {
   const server = await emptied(sandbox)
   const { luogo_rilascio, ...rest } = single()
   const id = await booked(server, [untyped({ ...rest, luogo_rilascio: null })])
@@ -83,7 +83,7 @@ t.test('the schedina of a member omits the stored document', async (t) => {
   t.same(warnings, [])
 })
 
-t.test('a booking is sent from its stored data, and the submission is linked to it', async (t) => {
+t.test('a booking is sent from its stored data, and the submission refers to it', async (t) => {
   const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single()), untyped(member('19', 'ANNA'))])
   const sent = await send(server, id)
@@ -154,7 +154,7 @@ t.test('a booking without guests has an error, and is not sent', async (t) => {
 
 const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
 
-t.test('a corrected guest is sent as an additional one only after a confirmation', async (t) => {
+t.test('after a correction, a guest is sent as another one only after a confirmation', async (t) => {
   const server = await emptied(sandbox)
   const id = await booked(server, [untyped(single())])
   const { ricevuta } = (await send(server, id)).json()
@@ -204,7 +204,7 @@ t.test('a corrected guest is sent as an additional one only after a confirmation
     'that the word is taken away is seen, although no row was confirmed')
 })
 
-t.test('a booking moved after its Send is sent again once, after a confirmation', async (t) => {
+t.test('a booking that was moved after its Send is sent again once, after a confirmation', async (t) => {
   const yesterday = addDays(today, -1)
   for (const [before, after] of [[today, yesterday], [yesterday, today]] as const) {
     const server = await emptied(sandbox)
@@ -225,7 +225,7 @@ t.test('a booking moved after its Send is sent again once, after a confirmation'
   }
 })
 
-t.test('a correction requested from the questura is recorded and shown by the submission', async (t) => {
+t.test('the submission records and shows that the questura was asked for a correction', async (t) => {
   const server = await emptied(sandbox)
   const { ricevuta } = (await send(server, await booked(server, [untyped(single())]))).json()
   const ask = (id: number, body: object) => server.call('POST', `/api/v1/invii/${id}/correzione`, body)
@@ -248,7 +248,7 @@ const save = async ({ call }: TestApp, prenotazione_id: number, dati: object[]) 
   call('POST', '/api/saveOspiti', { prenotazione_id, dati })
 const MISSING = { solo_mancanti: true }
 
-t.test('a request refused before any submission can be retried with the same key after a fix', async (t) => {
+t.test('a request that was refused before any submission can be retried with the same key after a fix', async (t) => {
   const server = await emptied(sandbox)
   const wrong = untyped(single({ sesso: null }))
   const id = await booked(server, [wrong], { numero_ospiti: 2 })
@@ -305,7 +305,7 @@ t.test('a late member of a family is sent as a single guest with the stored docu
   t.match(nothing, { status: 409, codice: 'NULLA_DA_INVIARE', ricevute: [ricevuta, sent.ricevuta] })
 })
 
-t.test('a guest corrected after the Send is not sent as a missing one without a confirmation', async (t) => {
+t.test('a guest who was corrected after the Send is not sent as a missing guest without a confirmation', async (t) => {
   const server = await emptied(sandbox)
   const leader = untyped(single())
   const id = await booked(server, [leader, untyped(member('19', 'ANNA'))], { numero_ospiti: 3 })
@@ -324,7 +324,7 @@ t.test('a guest corrected after the Send is not sent as a missing one without a 
   t.equal((await send(server, id, { ...MISSING, ...WORD })).statusCode, 200)
 })
 
-t.test('a leader whose members were sent is sent as a single guest, and an unsent family is sent whole', async (t) => {
+t.test('a leader whose members were sent becomes a single guest, and an unsent family is sent whole', async (t) => {
   const server = await emptied(sandbox)
   const alone = guestNo(1)
   const id = await booked(server, [alone], { numero_ospiti: 4 })
@@ -339,7 +339,7 @@ t.test('a leader whose members were sent is sent as a single guest, and an unsen
   t.same(types, ['16', '16', '17', '19'])
 })
 
-t.test('guests that the police refused remain to be sent, and are named by their place in the booking', async (t) => {
+t.test('guests whom the police refused are still to be sent, and named by their place in the booking', async (t) => {
   const server = await emptied(real, police)
   const guests = [guestNo(1), guestNo(2), guestNo(3)]
   const id = await booked(server, guests, { check_in: testClock().today() })
@@ -363,7 +363,7 @@ t.test('a stay longer than 30 nights is sent again only from the days that the l
     const fault = { campo: 'dal', messaggio: 'può essere soltanto 21/11/2026', proposta: '2026-11-21' }
     t.match(refused, { status: 400, dettagli: [fault] })
   }
-  // A second Send without the day is refused with the day to name.
+  // A second Send without the day is refused, and the error names the day.
   t.match((await send(server, id)).json(), {
     status: 400, dettagli: [{ campo: 'dal', messaggio: /22\/10\/2026 .*indicare "dal": "2026-11-21"$/ }]
   })
@@ -377,7 +377,7 @@ t.test('a stay longer than 30 nights is sent again only from the days that the l
 
 const FILE = '/api/alloggiati/file'
 t.test(
-  'the file holds byte for byte the rows that would be sent, with CRLF between them and none at the end',
+  'the file contains exactly the rows that would be sent, with CRLF between them and not at the end',
   async (t) => {
     const server = await emptied(sandbox)
     const body = { ospiti: family({ cognome: "D'Énrico-Prova" }), prenotazione: soggiorno }
@@ -392,7 +392,7 @@ t.test(
   }
 )
 
-t.test('a list with errors gives no file: 422 as for a submission', async (t) => {
+t.test('a list with errors gives no file, but a 422 as for a submission', async (t) => {
   const { call } = await emptied(sandbox)
   const body = { ospiti: [single({ sesso: 'X' })], prenotazione: soggiorno }
   const [file, sent] = [await call('POST', FILE, body), await call('POST', '/api/alloggiati/invio', body)]
@@ -403,7 +403,7 @@ t.test('a list with errors gives no file: 422 as for a submission', async (t) =>
   t.strictSame(refused, expected)
 })
 
-t.test('a file registers nothing, calls no service, and is made while the service is down', async (t) => {
+t.test('a file registers no guest, calls no service, and is created even while the service is down', async (t) => {
   const { app, call } = await emptied(real, police)
   await police.stop()
   const file = await call('POST', FILE, {
@@ -424,7 +424,7 @@ const book = async ({ call }: TestApp, nome_cognome: string, check_in = today) =
 const tieOf = async ({ call }: TestApp, ospiti: object[], prenotazione: object = soggiorno): Promise<unknown> => (
   (await call('POST', '/api/alloggiati/invio', { ospiti, prenotazione })).json().dettagli.prenotazione_id)
 
-t.test('a submission is linked to the booking that it names', async (t) => {
+t.test('a submission belongs to the booking that it names', async (t) => {
   const server = await emptied(sandbox)
   await book(server, 'Marco Provetti')
   const id = await book(server, 'Anna Altrove')
@@ -445,7 +445,7 @@ t.test('a booking that does not exist is a 400, and nothing is sent', async (t) 
 })
 
 t.test(
-  'without a name it is the booking of the main guest on that arrival, whichever name is written first',
+  'without a name, it belongs to the booking with the main guest and that arrival, in either order of names',
   async (t) => {
     const server = await emptied(sandbox)
     await book(server, 'Marco Provetti', '2026-11-20')
@@ -458,7 +458,7 @@ t.test(
   }
 )
 
-t.test('a submission is linked to no booking when two match, or none', async (t) => {
+t.test('a submission belongs to no booking when two match, or none', async (t) => {
   const server = await emptied(sandbox)
   await book(server, 'Marco Provetti')
   await book(server, 'Provetti Marco')
@@ -467,7 +467,7 @@ t.test('a submission is linked to no booking when two match, or none', async (t)
 })
 
 t.test(
-  'a booking whose submission is under way or unknown cannot be deleted; later it can, and the ledger stays',
+  'a booking whose submission is in progress or unknown cannot be deleted. Later it can, and the ledger stays',
   async (t) => {
     const server = await emptied(real, police)
     const { app, call } = server

@@ -23,7 +23,7 @@ const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
 const real = await production(t, police)
 
-t.test('a dry run registers nothing and leaves no trace in the ledger', async (t) => {
+t.test('a dry run registers no guest and writes nothing to the ledger', async (t) => {
   const server = await emptied(sandbox)
   const tried = await send(server, [single()], { testMode: true })
   t.strictSame(tried.json(), {
@@ -126,7 +126,7 @@ t.test('the database contains no readable guest data: records and replies are en
   }
 })
 
-t.test('an apartment unknown to the police refuses each row', async (t) => {
+t.test('for an apartment that the police does not know, each row is refused', async (t) => {
   const server = await emptied(sandbox)
   const refused = await send(server, [single()], { prenotazione: { ...soggiorno, id_appartamento: 7 } })
   t.match(refused.json(), {
@@ -175,7 +175,7 @@ t.test(
   }
 )
 
-t.test('a refusal names the guest whom the police refused, and not the others excluded with them', async (t) => {
+t.test('the error names the guest whom the police refused, and not the others excluded with this guest', async (t) => {
   const { call } = await emptied(real, police)
   police.on.Test = response(rowsReply('Test', [true, false]))
   const refused = await call('POST', '/api/alloggiati/invio', invio(family()))
@@ -189,7 +189,7 @@ t.test('a refusal names the guest whom the police refused, and not the others ex
 
 const body = (changes: object = {}) => ({ ospiti: [single(changes)], prenotazione: soggiorno })
 
-t.test('a second Send of a guest is refused with the first one\'s reference', async (t) => {
+t.test('a second Send of a guest is refused with the reference of the first', async (t) => {
   const { app, call } = await emptied(sandbox)
   const first = (await call('POST', '/api/alloggiati/invio', body())).json()
   const second = await call('POST', '/api/alloggiati/invio', body())
@@ -211,7 +211,7 @@ t.test('a second Send of a guest is refused with the first one\'s reference', as
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-t.test('a guest edited after the Send counts as the same guest', async (t) => {
+t.test('a guest who was edited after the Send counts as the same guest', async (t) => {
   const { app, call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', body())
   const edits = [
@@ -283,7 +283,7 @@ t.test('a list with one guest sent before is refused as a whole, and nothing is 
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-/** Two spellings of one person; each pair with a document of its own. */
+/** Two spellings of one person. Each pair has its own document. */
 const SPELLINGS: [Schedina, Schedina][] = [
   [{ cognome: 'ROSSI', nome: 'NICCOLÒ' }, { cognome: 'ROSSI', nome: "NICCOLO'" }],
   [{ cognome: "D'ANGELO" }, { cognome: 'D ANGELO' }],
@@ -319,7 +319,7 @@ t.test('a document sent before is refused with any name and any spelling of its 
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-t.test('two guests of one list with one name in two spellings, or one document, are refused', async (t) => {
+t.test('two guests of one list are refused when they have one name in two spellings, or one document', async (t) => {
   const { app, call } = await emptied(sandbox)
   const lists = [
     [[guestNo(1, { cognome: 'LI', nome: 'WEI' }), guestNo(2, { cognome: 'WEI', nome: 'LI' })], 'stessa_persona'],
@@ -370,7 +370,7 @@ t.test('a confirmation with a reason is recorded, audited, and valid once', asyn
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
 
-t.test('after a confirmation a guest is sent with a document that was sent for another person', async (t) => {
+t.test('after a confirmation, a guest is sent with a document that was sent for another person', async (t) => {
   const { app, call } = await emptied(sandbox)
   t.equal((await call('POST', '/api/alloggiati/invio', body())).statusCode, 200)
   const other = body({ cognome: 'CORRETTI', nome: 'PIA', data_nascita: '1981-05-15' })
@@ -379,7 +379,7 @@ t.test('after a confirmation a guest is sent with a document that was sent for a
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
 
-t.test('no confirmation sends the same person again, whether given before or after the first Send', async (t) => {
+t.test('no confirmation sends the same person again, before or after the first Send', async (t) => {
   const { app, call } = await emptied(sandbox)
   const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })
   t.equal((await send({})).statusCode, 200, 'there is no conflict yet')
@@ -398,7 +398,7 @@ t.test('no confirmation sends the same person again, whether given before or aft
   t.equal((await app.sql`select from sandbox_schedine`).length, rows)
 })
 
-t.test('a confirmation without a reason, or a reason alone, is a 400 that names the missing field', async (t) => {
+t.test('a confirmation without a reason, or the reverse, is a 400 that names the missing field', async (t) => {
   const { call } = await emptied(sandbox)
   const bad: [object, string][] = [
     [{ confermo_diverso: true }, 'motivo'],
@@ -431,7 +431,7 @@ t.test('a guest whose Send is in flight cannot be sent again', async (t) => {
   t.equal(police.callsOf('Send').length, 1)
 })
 
-t.test('a guest sent to the sandbox can still be sent to the police', async (t) => {
+t.test('a guest who was sent to the sandbox can still be sent to the police', async (t) => {
   const before = await build(t, {
     ALLOGGIATI_MODE: 'sandbox',
     ALLOGGIATI_UTENTE: 'RM000001',

@@ -13,21 +13,21 @@ import { BOOKINGS, create, fieldsAtFault, read, saveGuests } from '#test/booking
 import { build, type TestApp } from '#test/helper.ts'
 import { runJob } from '#test/run-job.ts'
 
-/* A guest who stays longer arrives again, and guests of one booking come and go on their own days. */
+/* A guest who stays longer is declared again, and guests of one booking arrive and depart on their own days. */
 
 const first = '2026-11-28'
 const clock = clockAt(`${first}T12:00:00Z`)
 /** The shared server, which each row of a table empties. */
 const shared = await build(t, {}, undefined, { clock })
 const at = (day: Day) => clock.set(`${day}T12:00:00Z`)
-/** A day after the first. */
+/** The day with this number of days after the first. */
 const on = (n: number) => addDays(first, n)
 
 interface Desk {
   id: number
   send (body?: object): Promise<Record<string, unknown> & { statusCode: number }>
   put (change: object): Promise<number>
-  /** The lines of the bookings in the list of a day: state and first night. */
+  /** The lines of the bookings in the list of a day, with state and first night. */
   day (data: Day, more?: object): Promise<GiornataResponse['prenotazioni']>
   prolonged (): Promise<CrossCheckResponse['proroghe']>
   missing (): Promise<CrossCheckResponse['mancanti']>
@@ -78,19 +78,19 @@ async function desk (guests: readonly object[], changes: object): Promise<Desk> 
 
 const one = [guestNo(1)]
 
-/** A prolonged stay: nights sent at the arrival, then the whole stay, the day, and what is due on it. */
+/** A prolonged stay: the nights sent at the arrival, the whole stay, the day, and the nights due on it. */
 interface Prolonged {
   title: string
   sent: number
   nights: number
   today: number
-  /** The day that `dal` must name, after the first; undefined: nothing is due. */
+  /** The day that `dal` must name, counted from the first. Undefined when nothing is due. */
   due?: number
-  /** The nights of the second line. */
+  /** The number of nights on the second line. */
   declared?: number
-  /** Days that are refused. */
+  /** Days that must be refused. */
   refused?: number[]
-  /** The first undeclared night, when it is too late to send it. */
+  /** The first undeclared night, if it is too late to send it. */
   lost?: number
 }
 
@@ -110,7 +110,7 @@ const PROLONGED: Prolonged[] = [
   { title: 'shorter', sent: 5, nights: 2, today: 1 }
 ]
 
-t.test('undeclared nights that have begun are due, and dal names exactly the first that can be sent', async (t) => {
+t.test('undeclared nights that have begun are due, and dal must name the first that can be sent', async (t) => {
   for (const { title, sent, nights, today, due, declared, refused = [], lost } of PROLONGED) {
     await t.test(title, async (t) => {
       const { id, send, put, day, prolonged, lines, alarmed, server } = await desk(one, { numero_notti: sent })
@@ -152,7 +152,7 @@ t.test('undeclared nights that have begun are due, and dal names exactly the fir
   }
 })
 
-t.test('a prolonged stay that was sent waits for the receipt of its own day', async (t) => {
+t.test('a prolonged stay that was sent again waits for the receipt of that day', async (t) => {
   const { id, send, put, server: { call } } = await desk([guestNo(1), guestNo(2)], {})
   const verified = async () => (await call('GET', '/api/alloggiati/verifica-ricevute')).json<CrossCheckResponse>()
   await send()
@@ -195,7 +195,7 @@ const child = (nome: string, more: object) => ({
   ...more
 })
 
-/** Guests of a booking of four nights, and the lines after each day's Send. */
+/** Guests of a booking of four nights, and the lines after the Send of each day. */
 interface Own { title: string, guests: object[], places?: number, lines: string[][] }
 
 const OWN: Own[] = [
@@ -264,17 +264,17 @@ async function ownDays (
   }
 }
 
-t.test('guests are sent on their own days, with their own nights, by the Send of the booking', async (t) => {
+t.test('the Send of a booking sends guests on their own days, with their own nights', async (t) => {
   for (const own of OWN) {
     await t.test(own.title, (t) => ownDays(t, own, ({ send }) => send({ solo_mancanti: true })))
   }
 })
 
-t.test('guests are sent on their own days by the list of the day', async (t) => {
+t.test('the list of the day sends guests on their own days', async (t) => {
   for (const own of OWN) await t.test(own.title, (t) => ownDays(t, own, ({ day }, data) => day(data, {})))
 })
 
-t.test('a Send names the guests who arrive later, and is refused before the first arrives', async (t) => {
+t.test('a Send names the guests who arrive later, and is refused before the first guest arrives', async (t) => {
   const { send } = await desk([days(1, null), days(2, 1)], { numero_notti: 4 })
   t.match(await send(), {
     statusCode: 200,
@@ -290,7 +290,7 @@ t.test('a Send names the guests who arrive later, and is refused before the firs
   t.match(await later.missing(), [{ scadenza }], 'the deadline counts from the own arrival')
 })
 
-t.test('a prolonged stay is due for the guests who stay', async (t) => {
+t.test('a prolonged stay is due only for the guests who stay', async (t) => {
   const { send, put, prolonged, lines } = await desk([days(1, null), days(2, null, 1)], { numero_notti: 1 })
   await send()
   await put({ check_out: on(3) })
@@ -416,7 +416,7 @@ t.test('a guest whose own arrival was corrected after the Send is sent again onl
   t.same([...await missing(), ...await prolonged()], [])
 })
 
-t.test('later nights of one guest fill no place of another, saved or not', async (t) => {
+t.test('later nights of one guest never fill the place of another, saved or not', async (t) => {
   for (const more of [[], [days(2, null)]]) {
     const { id, put, send, missing, alarmed, server: { call } } = await desk([days(1, null)], { numero_ospiti: 2 })
     await send()
@@ -429,7 +429,7 @@ t.test('later nights of one guest fill no place of another, saved or not', async
   }
 })
 
-t.test('a guest corrected after the Send is sent from another day only after a confirmation', async (t) => {
+t.test('a guest who was corrected after the Send is sent from another day only after a confirmation', async (t) => {
   const { id, send, lines, server: { call } } = await desk([days(1, null)], { numero_notti: 4, numero_ospiti: 2 })
   await send()
   await saveGuests(call, id, [days(9, 1)])
@@ -438,7 +438,7 @@ t.test('a guest corrected after the Send is sent from another day only after a c
   t.same(await lines(), [`${first}+4`])
 })
 
-t.test('a row before the own arrival counts for its guest alone once its correction is requested', async (t) => {
+t.test('a row before the own arrival counts only for its guest, once its correction is requested', async (t) => {
   const two = { numero_notti: 4, numero_ospiti: 2 }
   const { id, put, send, missing, server: { call } } = await desk([days(1, null)], two)
   await send()
@@ -451,7 +451,7 @@ t.test('a row before the own arrival counts for its guest alone once its correct
   t.match(await missing(), [{ ospiti_mancanti: 1 }])
 })
 
-t.test('a guest corrected beyond recognition is due from the first night that no row declares', async (t) => {
+t.test('a guest whose name and document were corrected is due from the first night that no row declares', async (t) => {
   const booked = await desk(one, { numero_notti: 3 })
   const { id, put, send, day, prolonged, missing, alarmed, lines, server: { call } } = booked
   await send()
@@ -571,7 +571,7 @@ t.test('a Send counts the guests of the night, not the rows of a guest', async (
   t.match(await send({ dal: on(1) }), { avvisi: [{ campo: 'ospiti', messaggio }] })
 })
 
-t.test('a guest sent with two arrivals counts once, and leaves the place of the other', async (t) => {
+t.test('a guest sent with two arrivals counts once, and the place of the other guest stays free', async (t) => {
   const { id, put, send, day, lines, server: { call } } = await desk(one, { numero_notti: 2, numero_ospiti: 2 })
   await send()
   await put({ check_in: on(1), check_out: on(3) })
@@ -604,7 +604,7 @@ t.test('a repeated key names the guests of a line by their places in the booking
   t.equal((await desk_.lines()).length, 2)
 })
 
-t.test('the check of a booking names later guests, its state, and a night to come', async (t) => {
+t.test('the check of a booking names later guests, its state, and a future night', async (t) => {
   const { id, send, put, server: { call } } = await desk(
     [guestNo(1), { ...guestNo(2), arrivo: on(1) }], { numero_notti: 3 }
   )
@@ -622,7 +622,7 @@ t.test('the check of a booking names later guests, its state, and a night to com
   t.match(await send({ dal: on(1) }), { statusCode: 422, errors: [{ campo: 'dal', messaggio: tomorrow }] })
 })
 
-t.test('guests sent in time are not to be declared by certified mail later', async (t) => {
+t.test('no warning tells hosts to declare guests by certified mail who were sent in time', async (t) => {
   const { id, send, put, server: { call } } = await desk([guestNo(1), guestNo(2)], { numero_notti: 9 })
   t.equal((await send()).statusCode, 200)
   at(on(3))

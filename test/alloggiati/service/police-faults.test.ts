@@ -18,7 +18,7 @@ const APARTMENT = {
 }
 const receiptDay = addDays(testClock().today(), -2)
 
-/** Every request that calls the service, with the operation that it makes after the login. */
+/** Every request that calls the service, with the operation that it calls after the login. */
 const REQUESTS = {
   ricevute: ['Ricevuta', 'GET', `/api/alloggiati/ricevute?data=${receiptDay}`, undefined],
   elenco: ['Tabella', 'GET', APARTMENTS, undefined],
@@ -42,7 +42,7 @@ const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<N
   check: wanted,
   ...more
 })
-/** Without a reply it is unknown whether a change was made. */
+/** Without a reply it is unknown whether the change was made. */
 const lost = all(DOWN, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
 
 const login = (code: string, words: string): Behaviour => response(envelope(
@@ -92,7 +92,7 @@ const CASES: Readonly<Record<string, readonly [(police: StandIn) => unknown, Rec
 }
 
 const police = await standIn(t)
-/** Milliseconds by which the server's clock is ahead of the tests'. */
+/** Milliseconds by which the server's clock is ahead of the tests' clock. */
 let ahead = 0
 const noon = testClock()
 const clock = { now: () => new Date(noon.now().getTime() + ahead), today: noon.today }
@@ -146,7 +146,7 @@ t.test('messaggio_soap gives the reason in Italian', async (t) => {
   await police.start()
 })
 
-t.test('a job that the service refuses logs no word of the service', async (t) => {
+t.test('when the service refuses a job, the log contains no text of the service', async (t) => {
   await reset()
   police.on.Tabella = response(refusalReply('Tabella', `ERRORE ${ECHO}`))
   police.on.Send = response(refusalReply('Send', `ERRORE ${ECHO}`))

@@ -1,22 +1,22 @@
 /**
- * A finite system to explore completely: its initial state, the steps from each state, and the forbidden states.
+ * A finite system whose states are all visited: its initial state, the steps from each state, and the forbidden states.
  */
 export interface System<S> {
   initial: S
-  /** Every step out of a state, each with the name it has in a trace. */
+  /** Every step from a state, with its name in a trace. */
   steps (state: S): Iterable<readonly [label: string, next: S]>
-  /** Equal text for states that differ only in the names of interchangeable things. */
+  /** A text that is equal for states which differ only in the names of interchangeable parts. */
   key (state: S): string
-  /** The violation in a state, if any. */
+  /** The description of a violation in this state, if any. */
   wrong (state: S): string | undefined
-  /** Whether nothing is left to do. */
+  /** Whether the system may stay in this state. */
   atRest (state: S): boolean
 }
 
 export interface Outcome {
   states: number
   steps: number
-  /** Absent when no state is wrong and every state can reach rest. */
+  /** Missing when no state is wrong, and a state at rest can be reached from every state. */
   found?: { what: string, trace: string[] }
 }
 
@@ -24,8 +24,8 @@ export interface Outcome {
 const STUCK = 'P2: stuck forever'
 
 /**
- * Visits every state breadth first, so that the first wrong one has a shortest trace. Then it searches backwards from
- * the states at rest for a state that cannot reach them.
+ * Visits every state, breadth first, so that the trace to the first wrong state is as short as possible. Then it
+ * searches backwards from the states at rest, to find a state that cannot reach them.
  * @throws RangeError beyond `limit` states, because an incomplete search proves nothing
  */
 export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, limit = 2_000_000): Outcome {
@@ -66,9 +66,9 @@ export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, l
   return outcome(lost === undefined ? undefined : { what: STUCK, trace: trace(lost) })
 }
 
-/** The first state, in the order of discovery, from which none of `rest` can be reached. */
+/** The first state, in the order of discovery, from which no state of `rest` can be reached. */
 function cannotRest (states: number, edges: readonly number[], rest: number[]): number | undefined {
-  // Steps by their target, in one flat list: first[s] is where the steps into s begin.
+  // All steps in one flat list, sorted by target. The steps into state s begin at first[s].
   const first = new Int32Array(states + 1)
   for (let i = 1; i < edges.length; i += 2) first[edges[i]! + 1]!++
   for (let s = 0; s < states; s++) first[s + 1]! += first[s]!

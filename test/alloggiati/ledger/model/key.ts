@@ -29,7 +29,7 @@ function workerCodes ([one, two]: readonly Worker[], swapped: 0 | 1): string {
   return a < b ? String.fromCharCode(a, b) : String.fromCharCode(b, a)
 }
 
-// Each number is in mixed radix: every digit is multiplied by the number of values of the next one.
+// Each number is in mixed radix: every digit is multiplied by the number of values of the next digit.
 
 function worldCode (w: World): string {
   const { time, elsewhere, portal, crashes, resends, reentries, strangers, confirmations, outages, gone } = w
@@ -58,7 +58,7 @@ function unitCode (w: World, u: Unit): string {
 const CLOSED = '\uffff'
 const INERT = 0xfffe
 
-/** Whether a submission has permanently ended. No other part of the world depends on the final state. */
+/** Whether a submission has permanently ended. Then the rest of the world does not depend on its final state. */
 function isClosed ({ reentries }: World, { stato, attempts }: Unit): boolean {
   const end = stato === 'ricevuto' || stato === 'depositato_altrove' ||
     (reentries === 0 && (stato === 'annullato' || stato === 'rifiutato' || stato === 'non_inviato'))

@@ -41,12 +41,12 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
  * its write. Two equal fetches of a receipt, hours apart, are complete. Committed data are durable.
  */
 
-/** States in which a submission may stay: an end, or a state with an alarm until a person or a receipt resolves it. */
+/** States in which a submission may stay: an end, or a state with an alarm that a person or a receipt ends. */
 const RESTING: ReadonlySet<State> = new Set([
   'ricevuto', 'rifiutato', 'non_inviato', 'depositato_altrove', 'annullato', 'acquisito', 'parziale', 'da_verificare'
 ])
 
-/** @param property checks only this invariant, for example `P1` */
+/** @param property the only invariant to check, for example `P1` */
 export function ledgerModel (law: Law, property = ''): System<World> {
   return {
     initial: begin(law),
@@ -75,7 +75,7 @@ function isProvable ({ units, elsewhere, gone }: World): boolean {
     units.every(({ attempts }) => attempts.every((a) => a.outcome === 'N' || known(a)))
 }
 
-/** Checks P1. The acquisitions of two submissions of the same guests are added. */
+/** Checks P1. Acquisitions of two submissions with the same guests are added up. */
 function twice ({ units, law: { scope } }: World): string | undefined {
   const groups = scope.twin === null ? units.map((u) => [u]) : [units]
   return groups.some((group) => count(group, timesTaken) > 1 + count(group, ({ accepted }) => accepted))
@@ -96,8 +96,7 @@ function untrue (u: Unit): string | undefined {
 }
 
 /**
- * Checks P3: whether a state contradicts the records of the police. A person's decision is accepted until it is
- * disproven.
+ * Checks P3: whether a state contradicts the data of the police. A person's decision is accepted until it is disproven.
  */
 function isUntrue (u: Unit): boolean {
   const own = ownAttempts(u)
@@ -112,7 +111,7 @@ function isUntrue (u: Unit): boolean {
   }
 }
 
-/** Checks P5: when crashes are the only failures, each leaves at most one submission in doubt. */
+/** Checks P5: when only crashes occur, each leaves at most one submission in doubt. */
 function blurred ({ law: { scope }, units, crashes }: World): string | undefined {
   if (!scope.quiet) return undefined
   const doubtful = units.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === '?')).length

@@ -1,7 +1,7 @@
 import type { Rule } from './rules.ts'
 import type { Scope } from './world.ts'
 
-/** The smallest world: one submission, one worker, one attempt, no human errors. */
+/** The smallest world: one submission, one worker, one attempt, and no human errors. */
 export const SMALL: Scope = {
   units: 1,
   workers: 1,
@@ -23,16 +23,16 @@ export const SMALL: Scope = {
 }
 
 /**
- * `P1` acquired twice · `P2` stuck · `P3` untrue · `P4` sent though known · `P5` more in doubt than crashes · `P6`
- * blocked by a test call
+ * The invariant that a mutant breaks: `P1` acquired twice, `P2` stuck, `P3` untrue, `P4` sent although known, `P5` more
+ * in doubt than crashes, `P6` blocked by a test call.
  */
 type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6'
 
 interface Mutant {
   off: readonly Rule[]
-  /** The damage; null: none, and `why` gives the reason. */
+  /** The damage. Null means none, and `why` gives the reason. */
   damage: Damage | null
-  /** Whether the trigger alone enforces the rule, without any code. */
+  /** Whether the trigger enforces the rule alone, without any code. */
   triggerHolds?: true
   why?: string
   scope: Partial<Scope>
@@ -40,7 +40,7 @@ interface Mutant {
 
 const RETRIED = { workers: 2, attempts: 2 } as const
 
-/** Each rule switched off, in the smallest world where it matters. */
+/** A mutant for each rule: the rule is switched off, in the smallest world in which it matters. */
 export const MUTANTS: readonly Mutant[] = [
   { off: ['writeAhead'], damage: 'P1', scope: { attempts: 2 } },
   { off: ['leaseToUnknown'], damage: 'P1', triggerHolds: true, scope: RETRIED },

@@ -2,7 +2,7 @@ import { go, inTable } from './trigger.ts'
 import { daysOf } from './surroundings.ts'
 import { known, mayBeThere, off, provenState, step, windowOpen, type Step, type Unit, type World } from './world.ts'
 
-/** Steps of persons: the caller withdraws or enters guests again, an administrator decides, another person files. */
+/** Steps of people: the caller withdraws or re-enters guests, an administrator decides, another person files. */
 export function * peopleSteps (w: World): Generator<Step> {
   for (const unit of w.units.keys()) {
     yield * caller(w, unit)
@@ -35,14 +35,14 @@ function * caller (w: World, unit: number): Generator<Step> {
   else if (w.confirmations > 0) yield enter('enter the same guests again, confirmed', 1)
 }
 
-/** Whether the other submission's live rows are seen to be of the same guests, or to be as many as the booking has. */
+/** Whether the other submission's live rows have the same guests, or are as many as the booking has. */
 function isFound (w: World, unit: number): boolean {
   const { twin } = w.law.scope
   if (twin === null || off(w, twin === 'respelled' ? 'liveRows' : 'bookingCount')) return false
   return w.units.some((other, i) => i !== unit && !unlocked(w, other))
 }
 
-/** Whether the index of identities accepts the same guests. */
+/** Whether the index of identities accepts the same guests again. */
 function unlocked (w: World, u: Unit): boolean {
   if (u.stato === 'annullato') return !mayBeThere(u) || off(w, 'cancelLocks')
   return u.stato === 'rifiutato' || u.stato === 'non_inviato'
@@ -55,7 +55,7 @@ function * administrator (w: World, unit: number): Generator<Step> {
       go(n, n.units[unit]!, 'da_verificare')
     })
   }
-  // For an abandoned account no administrator withdraws a waiting submission.
+  // If the account is abandoned, no administrator withdraws a waiting submission.
   if (u.stato === 'pronto' && !w.gone) {
     yield step(w, 'decision: cancelled while it waits', (n) => {
       go(n, n.units[unit]!, 'da_verificare')
@@ -86,7 +86,7 @@ function * administrator (w: World, unit: number): Generator<Step> {
     for (const day of daysOf(w)) {
       yield decide(`filed on the portal, D+${day}`, (mine, n) => {
         n.elsewhere[day] += 2
-        // Around midnight the person does not know the day either.
+        // Around midnight the person does not know the day.
         for (const possible of daysOf(n)) n.portal[possible] = true
         go(n, mine, 'depositato_altrove', true)
       })
@@ -96,8 +96,7 @@ function * administrator (w: World, unit: number): Generator<Step> {
 }
 
 /**
- * Whether the delivery deadline `consegna_entro` has passed for all attempts. By then no worker with a valid lease is
- * left.
+ * Whether the delivery deadline `consegna_entro` has passed for all attempts. After it, no worker has a valid lease.
  */
 function isDelivered (w: World, unit: number): boolean {
   const out = w.units[unit]!.attempts.some(({ wire, outcome }) => wire === 'flying' && outcome !== 'N')
@@ -105,7 +104,7 @@ function isDelivered (w: World, unit: number): boolean {
     each.unit !== unit || each.lapsed || each.phase === 'idle' || each.phase === 'claimed')
 }
 
-/** A person decides that it was acquired: as proven or, without proof, rightly or wrongly. */
+/** A person decides that the guests were acquired: as proven or, without proof, rightly or wrongly. */
 function * acquired (
   w: World,
   u: Unit,

@@ -7,7 +7,7 @@ const DAYS: readonly Day[] = [0, 1]
 
 /**
  * Compares the receipts with the attempts of their day. A past day does not change, so two equal fetches are reliable.
- * Only the first fetch may come before the service has counted everything.
+ * Only the first fetch may be earlier than the service's final count.
  */
 export function * receiptSteps (w: World): Generator<Step> {
   if (w.gone) return
@@ -32,7 +32,7 @@ function touches (a: Attempt, day: Day): boolean {
   return a.outcome !== 'N' && (straddles(a) || (a.at === 0 ? day === 0 : day === 1))
 }
 
-/** Decides a whole day in one transaction. */
+/** Decides about a whole day in one transaction. */
 function * reconcile (w: World, day: Day, what: string, rows: number): Generator<Step> {
   const there = w.units.flatMap(({ attempts }) => attempts).filter((a) => touches(a, day))
   if (there.some(({ outcome }) => outcome === '') && !off(w, 'settledDay')) return
@@ -51,15 +51,15 @@ function decide (n: World, day: Day, rows: number): void {
     for (const { a } of unknown) Object.assign(a, { outcome: 'K', decided: false })
     for (const { u } of unknown) conclude(n, u)
   } else if (rest === 0 || (rest > 0 && unknown.length === 0 && !alone)) {
-    // Known answers, or rows of others, account for every row of the receipt.
+    // Known replies, or rows of other people, explain every row of the receipt.
     for (const { u, a } of unknown) notThere(n, u, a)
     for (const each of acquired) receipted(n, each)
   } else review(n, entries, known)
 }
 
 /**
- * Decides both days together: an answered call around midnight is on one of the two receipts. Then any unknown call
- * prevents every proof.
+ * Decides about both days together, because an answered call around midnight is on one of the two receipts. Any unknown
+ * call then prevents every proof.
  */
 function decideSpan (n: World, entries: readonly Entry[]): void {
   const span = n.units.flatMap((u) => u.attempts.flatMap((a) => a.outcome === 'N' ? [] : [{ u, a }]))
@@ -70,7 +70,7 @@ function decideSpan (n: World, entries: readonly Entry[]): void {
   for (const each of span) receipted(n, each)
 }
 
-/** Whether the ledger contains everything that was filed with the account that day. */
+/** Whether the ledger contains all guests who were filed with the account on that day. */
 function isAlone ({ law: { scope, off }, portal }: World, day: Day): boolean {
   return (scope.exclusive || off.has('exclusive')) && (!portal[day] || off.has('portal'))
 }
@@ -89,10 +89,7 @@ function equation (
   return { unknown, acquired, rest: rows - acquired.reduce((sum, { a }) => sum + rowsOf(a), 0) }
 }
 
-/**
- * Proves nothing, and refers attempts in doubt to a person, together with acquired ones that `odd` marks as
- * inconsistent.
- */
+/** Proves nothing. Refers attempts in doubt to a person, and acquired ones that `odd` marks as inconsistent. */
 function review (n: World, entries: readonly Entry[], odd: (a: Attempt) => boolean): void {
   for (const { u, a } of entries) {
     if (u.stato === 'sconosciuto' || (isAcquired(u) && odd(a))) go(n, u, 'da_verificare')
@@ -104,8 +101,8 @@ function isAcquired ({ stato }: Unit): boolean {
 }
 
 /**
- * A partly acquired submission stays partial, because its other guest is still to be filed. A part does not prove a
- * person's decision about another attempt.
+ * A partly acquired submission stays partial, because its other guest must still be filed. A partial acquisition does
+ * not prove a person's decision about another attempt.
  */
 function receipted (n: World, { u, a }: Entry): void {
   const whole = a.outcome === 'K' || off(n, 'wholeReceipt')

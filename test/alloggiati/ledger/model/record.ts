@@ -15,7 +15,7 @@ import {
 
 type NegativeEnd = 'pronto' | 'non_inviato' | 'rifiutato'
 
-/** Records an outcome and moves the submission. `to`: the state after an N. */
+/** Records an outcome and moves the submission. `to` is the state after an N. */
 export function recordOutcome (w: World, i: number, label: string, outcome: Outcome, to: NegativeEnd = 'pronto'): Step {
   return step(w, label, (n) => {
     const { unit, attempt, lapsed } = n.workers[i]!
@@ -32,8 +32,8 @@ export function recordOutcome (w: World, i: number, label: string, outcome: Outc
 }
 
 /**
- * @returns false when it contradicts a person's decision: a decided K cannot be deleted, and a person must decide
- * again
+ * @returns false when it contradicts a person's decision: then a person must decide again, because a decided K cannot
+ * be deleted
  */
 function record (n: World, u: Unit, a: Attempt, outcome: Outcome): boolean {
   const denied = a.decided && outcome !== 'K' && outcome !== '?' && u.stato === 'acquisito'
@@ -48,7 +48,7 @@ function moveAfter (n: World, u: Unit, outcome: Outcome, to: NegativeEnd): void 
   conclude(n, u)
 }
 
-/** The current attempt is proven not acquired. Others of the same submission may be acquired. */
+/** Records that the current attempt is proven not acquired. Others of the same submission may be acquired. */
 function negative (n: World, u: Unit, to: NegativeEnd): void {
   if (u.stato !== 'in_invio' && u.stato !== 'sconosciuto') return
   if (u.attempts.some(known) && !off(n, 'anyAttempt')) return conclude(n, u)
@@ -57,7 +57,7 @@ function negative (n: World, u: Unit, to: NegativeEnd): void {
   go(n, u, 'da_verificare')
 }
 
-/** Moves a submission with a known acquisition to its state, unless a call is in flight. */
+/** Moves a submission with a known acquisition to the matching state, unless a call is in flight. */
 export function conclude (n: World, u: Unit): void {
   const goal = provenState(u)
   if (goal === undefined) return
@@ -67,7 +67,7 @@ export function conclude (n: World, u: Unit): void {
   if (waits && !flying && inTable(u.stato, goal)) go(n, u, goal)
 }
 
-/** A worker has finished its call or died: it writes nothing more, and a later answer is lost. */
+/** A worker has finished its call or died: it writes no more, and a later reply is lost. */
 export function release (n: World, i: number): void {
   const { phase, unit, attempt } = n.workers[i]!
   n.workers[i] = IDLE

@@ -1,6 +1,6 @@
 /**
- * The rules that keep the ledger correct. Each can be switched off by itself, and the test then searches for the
- * shortest trace to the damage.
+ * The rules that keep the ledger correct. Each can be switched off alone. Then the test searches for the shortest trace
+ * to the damage.
  */
 export const RULES = {
   writeAhead: 'the attempt is committed before its first byte',

@@ -1,6 +1,6 @@
 import type { State } from '#schemas/submission.ts'
 
-/** The evidence that a transition needs. */
+/** The evidence that a transition requires. */
 export type Evidence =
   /** The current attempt is recorded, without an outcome. */
   'tentativo_aperto' |
@@ -8,16 +8,16 @@ export type Evidence =
   'esito_K' |
   /** The current attempt was not acquired. */
   'esito_N' |
-  /** No attempt was acquired; there may be none. */
+  /** No attempt was acquired, or there is no attempt. */
   'tutti_N' |
-  /** A person has decided so on this version. */
+  /** A person has decided this on this version. */
   'reinvia' | 'depositato' | 'annulla' |
   /** The receipt of a day on which an acquired attempt may count. */
   'ricevuta'
 
 interface Transition { da: State, a: State, serve?: Evidence, perche: string }
 
-/** Every transition that the database trigger allows. Code only requests transitions. */
+/** Every transition that the database trigger allows. The code only requests transitions. */
 export const TRANSITIONS: readonly Transition[] = [
   { da: 'pronto', a: 'preso', perche: 'un processo lo prende in carico' },
   { da: 'pronto', a: 'non_inviato', serve: 'tutti_N', perche: 'ritirato da chi lo aspettava' },

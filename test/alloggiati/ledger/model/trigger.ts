@@ -12,7 +12,7 @@ export function inTable (da: State, a: State): boolean {
 /**
  * Changes a submission's state if the database allows it: by the table of transitions, with the evidence that each
  * needs.
- * @param decided a decision on this version was recorded in the same step
+ * @param decided whether a decision on this version was recorded in the same step
  */
 export function go (w: World, u: Unit, a: State, decided = false): void {
   const change = `${u.stato}>${a}`
@@ -31,7 +31,7 @@ function isAllowed (w: World, u: Unit, change: string, decided: boolean): boolea
   return serve === undefined || EVIDENCE[serve](w, u, decided)
 }
 
-/** The function `invii_prova` of the migration. */
+/** The same checks as the function `invii_prova` of the migration. */
 const EVIDENCE: Record<Evidence, (w: World, u: Unit, decided: boolean) => boolean> = {
   tentativo_aperto: (_w, u) => ownAttempts(u).at(-1)?.outcome === '',
   esito_K: (_w, u) => ownAttempts(u).some(({ outcome }) => outcome === 'K' || outcome === 'P'),
@@ -44,7 +44,7 @@ const EVIDENCE: Record<Evidence, (w: World, u: Unit, decided: boolean) => boolea
     ownAttempts(u).some(({ outcome, at }) => (outcome === 'K' || outcome === 'P') && w.time >= firstDay(at) + 3)
 }
 
-/** `giorno_da`: around midnight an attempt begins on the first of its two days. */
+/** The first of the two days of an attempt around midnight: `giorno_da`. */
 function firstDay (at: number): Day {
   return at < 3 ? 0 : 1
 }

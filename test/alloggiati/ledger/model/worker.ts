@@ -13,7 +13,7 @@ import {
   type World
 } from './world.ts'
 
-/** Steps of worker `i`: claim, log in, test call, wait for the Send in flight, commit, write, read, give up. */
+/** Steps of worker `i`: claim, login, test call, wait for the Send in flight, commit, write, read, give up. */
 export function * workerSteps (w: World, i: number): Generator<Step> {
   const worker = w.workers[i]!
   const u = w.units[worker.unit]!
@@ -38,7 +38,7 @@ function * claim (w: World, i: number): Generator<Step> {
   }
 }
 
-/** Several submissions of an account may make their test calls at once, without blocking each other. */
+/** Several submissions of one account may make their test calls at once, without blocking each other. */
 export function mayBeClaimed (w: World, u: Unit): boolean {
   return u.stato === 'pronto' && !(off(w, 'testCallOutside') && w.units.some(isClaimed))
 }
@@ -47,13 +47,13 @@ function isClaimed ({ stato }: Unit): boolean {
   return stato === 'preso' || stato === 'in_invio'
 }
 
-/** Whether the account has no Send in flight, and it is not the time around midnight, whose day is ambiguous. */
+/** Whether the account has no Send in flight, and it is not around midnight, when the day is ambiguous. */
 function mayTakeFlight (w: World): boolean {
   if (w.time === 2 && !w.law.scope.closing && !off(w, 'pause')) return false
   return off(w, 'oneFlight') || w.units.every(({ stato }) => stato !== 'in_invio')
 }
 
-/** Steps before the point of no return, which may fail without harm. */
+/** Steps before the commit of the attempt. They may fail without harm. */
 function * prepare (w: World, i: number, u: Unit): Generator<Step> {
   const { unit, owns } = w.workers[i]!
   const mine = off(w, 'dispatchCas') || (u.stato === 'preso' && (owns || off(w, 'ownerCas')))
@@ -68,7 +68,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
     return
   }
   if (!windowOpen(w)) return yield leave('window has closed', 'da_verificare')
-  // A failed call does not resolve the doubt about an earlier Send of the submission.
+  // A failed call does not answer whether an earlier Send of the submission was acquired.
   const undecided = mayBeThere(u) && !off(w, 'negativeEnds')
   if (u.stato === 'preso') {
     yield leave('login fails', 'pronto')
@@ -127,7 +127,7 @@ function * read (w: World, i: number, u: Unit): Generator<Step> {
     : recordOutcome(w, i, 'no answer', '?')
 }
 
-/** The answer arrived while the database is unavailable: the worker keeps it and retries. */
+/** The reply has arrived while the database is unavailable, so the worker keeps it and retries. */
 function outage (w: World, i: number): Step {
   return step(w, 'database away', (n) => {
     n.outages--

@@ -1,46 +1,46 @@
 import type { State } from '#schemas/submission.ts'
 import type { Rule } from './rules.ts'
 
-/** The scope of a run: how many of each thing, and which failures. */
+/** The scope of a run: the number of things, and the possible failures. */
 export interface Scope {
   units: 1 | 2
   workers: 1 | 2
-  /** Maximum number of attempts of all submissions of a guest. */
+  /** Maximum attempts of all submissions of a guest. */
   attempts: 1 | 2 | 3
   crashes: number
-  /** Maximum number of decided resends. */
+  /** Maximum resends that a person decides. */
   resends: number
-  /** How often guests who are free again may be entered again. */
+  /** Maximum number of times that free guests are entered again. */
   reentries: number
-  /** Rows that others file with the account, which is then not exclusive. */
+  /** Rows that other people file with the account. If any, the account is not exclusive. */
   strangers: number
   exclusive: boolean
   /** Whether one row of two may be refused. */
   partial: boolean
   /** Whether a person may file by hand on the portal. */
   portal: boolean
-  /** Whether calls may be made around midnight, too. */
+  /** Whether calls may also be made around midnight. */
   midnight: boolean
-  /** Whether the guests arrived on the day before D: the window of their arrival closes at that midnight. */
+  /** Whether the guests arrived on the day before D. If so, their arrival window closes at midnight. */
   closing: boolean
   /**
-   * The second submission has the guests of the first one, in another spelling (found by fingerprints) or corrected
-   * (found by the booking's number of guests). It begins as not sent, so the guests have to be entered again.
+   * Whether the second submission has the guests of the first: in another spelling (found by fingerprints), or
+   * corrected (found by the booking's number of guests). It begins as not sent, so a step must enter the guests again.
    */
   twin: 'respelled' | 'corrected' | null
-  /** How often live guests may be entered again after a person's confirmation. */
+  /** Maximum number of times that live guests are entered again after a person's confirmation. */
   confirmations: number
-  /** How often the database is unavailable when an answer is to be recorded. */
+  /** Maximum number of times that the database is unavailable when a reply must be recorded. */
   outages: number
-  /** Whether the account may be abandoned. Then no process sends for it. */
+  /** Whether the account may be abandoned. Then no process sends with it. */
   leaves: boolean
-  /** Only crashes cause losses or delays, and a crash ends every worker, because they share one process. */
+  /** Whether only crashes cause losses or delays. A crash ends every worker, because they share one process. */
   quiet: boolean
 }
 
 /**
- * `asserts`: a transition that the table refuses is a fault of the model · `refuses`: it is not made · `absent`: there
- * is no check.
+ * If the table refuses a transition: `asserts` reports a defect of the model, `refuses` omits the step. `absent`:
+ * nothing is checked.
  */
 export type Trigger = 'asserts' | 'refuses' | 'absent'
 
@@ -48,45 +48,43 @@ export interface Law {
   scope: Scope
   off: ReadonlySet<Rule>
   trigger: Trigger
-  /** Collects the transitions that were made, as `da>a`. */
+  /** The transitions that were made, as `da>a`. */
   made: Set<string>
 }
 
 /**
- * 0 the day D · 1 so late on D that bytes may be processed after midnight · 2 the minutes around midnight, whose day
- * is ambiguous · 3 the next day, with the receipt of D · 4 the day after that, with the receipt of D+1
+ * 0: day D. 1: so late on D that bytes may be processed after midnight. 2: the minutes around midnight, whose day is
+ * ambiguous. 3: the next day, with the receipt of D. 4: the day after that, with the receipt of D+1.
  */
 export type Time = 0 | 1 | 2 | 3 | 4
-/** 0 is D, 1 is D+1: the days that have a receipt. */
+/** 0 is D, and 1 is D+1: the two days with a receipt. */
 export type Day = 0 | 1
 
-/**
- * '' no outcome yet · ? unknown · K every row acquired · P some row acquired (a K with fewer rows) · N not acquired
- */
+/** '' no outcome yet, ? unknown, K every row acquired, P some rows acquired (a K with fewer rows), N not acquired. */
 export type Outcome = '' | '?' | 'K' | 'P' | 'N'
-/** The progress of its request. */
+/** The progress of the attempt's request. */
 export type Wire = 'unwritten' | 'flying' | 'answered' | 'over'
 
 export interface Attempt {
   at: Time
   outcome: Outcome
-  /** A K that a person decided: the person may be wrong. */
+  /** Whether a person decided this K. The person may be wrong. */
   decided: boolean
   wire: Wire
-  /** The truth, known only to the police: the acquired rows, and the day of their receipt. */
+  /** The truth, which only the police knows: the number of acquired rows, and the day of their receipt. */
   taken: 0 | 1 | 2
   day: Day
 }
 
-/** The submissions of one group of two guests: the current one, and the attempts of earlier ones. */
+/** The submissions of a group of two guests: the current submission, and the attempts of earlier ones. */
 export interface Unit {
   stato: State
   attempts: Attempt[]
-  /** Index of the current submission's first attempt. */
+  /** Index of the first attempt of the current submission. */
   first: number
   /**
-   * Decided resends and confirmed entries. `knowing`: the last resend was decided despite a known acquisition. A person
-   * accepts what may have been acquired, not what may still arrive.
+   * Number of decided resends and confirmed entries. `knowing`: the last resend was decided despite a known
+   * acquisition. A person accepts an earlier attempt that may be acquired, but not one that may still arrive.
    */
   accepted: number
   knowing: boolean
@@ -96,9 +94,9 @@ export interface Worker {
   phase: 'idle' | 'claimed' | 'committed' | 'waiting'
   unit: number
   attempt: number
-  /** The submission's row still names this worker as its owner. */
+  /** Whether the row of the submission still names this worker as owner. */
   owns: boolean
-  /** Its lease has expired, because it was frozen or slow. */
+  /** Whether the worker's lease has expired, because it was suspended or slow. */
   lapsed: boolean
 }
 
@@ -107,7 +105,7 @@ export interface World {
   time: Time
   units: Unit[]
   workers: Worker[]
-  /** Rows of others on a day's receipt, and whether the ledger knows of them. */
+  /** Rows of other people on a day's receipt, and whether the ledger knows of them. */
   elsewhere: [number, number]
   portal: [boolean, boolean]
   crashes: number
@@ -116,11 +114,11 @@ export interface World {
   strangers: number
   confirmations: number
   outages: number
-  /** The account is abandoned. */
+  /** Whether the account is abandoned. */
   gone: boolean
-  /** A violation by a step, not by a state. */
+  /** The description of a violation by a step, not by a state. */
   fault?: string
-  /** The trigger refused a transition, and thereby the whole step. */
+  /** Whether the trigger refused a transition, and so the whole step. */
   refused?: boolean
 }
 
@@ -153,7 +151,7 @@ export function off (w: World, rule: Rule): boolean {
 
 export type Step = readonly [label: string, next: World]
 
-/** One step: a name and what it changes, made on a copy. */
+/** Makes one step on a copy. A step has a name and a change. */
 export function step (w: World, label: string, change: (next: World) => void): Step {
   const next: World = {
     ...w,
@@ -182,8 +180,8 @@ export function mayBeThere (u: Unit): boolean {
 }
 
 /**
- * The state that the known outcomes of the current submission's attempts prove. For the database K and P are the same
- * outcome.
+ * The state that follows from the known outcomes of the current submission's attempts. For the database K and P are the
+ * same outcome.
  */
 export function provenState (u: Unit): 'acquisito' | 'parziale' | undefined {
   const proof = ownAttempts(u).filter(known)
@@ -191,7 +189,7 @@ export function provenState (u: Unit): 'acquisito' | 'parziale' | undefined {
   return proof.some(({ outcome }) => outcome === 'K') ? 'acquisito' : 'parziale'
 }
 
-/** Known by an answer or a receipt, not by a decision. */
+/** Whether a reply or a receipt proves the outcome, and not only a decision. */
 export function known (a: Attempt): boolean {
   return !a.decided && (a.outcome === 'K' || a.outcome === 'P')
 }

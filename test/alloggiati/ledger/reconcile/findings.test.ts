@@ -31,7 +31,7 @@ function notes (input: AccountDay): Record<number, string> {
   return Object.fromEntries(deriveFindings(input).findings.map(({ invio_id, note }) => [invio_id, note]))
 }
 
-t.test('a day has no findings while one of its calls is in flight', async (t) => {
+t.test('a day has no findings while a call of that day is in flight', async (t) => {
   const inFlight = day({
     attempts: [attempt(1), attempt(2)],
     submissions: [submission(1, 'in_invio'), submission(2)],
@@ -40,19 +40,19 @@ t.test('a day has no findings while one of its calls is in flight', async (t) =>
   t.same(deriveFindings(inFlight), { rule: 'in_volo', findings: [] })
 })
 
-t.test('a missing receipt does not count as zero', async (t) => {
+t.test('a missing receipt does not mean zero schedine', async (t) => {
   const input = day({
     attempts: [attempt(1), known(2)],
     submissions: [submission(1), submission(2, 'acquisito')],
     fetches: [fetched('07:00', null, null)]
   })
-  t.test('there are no findings before noon of the next day', async (t) =>
+  t.test('no findings exist before noon of the next day', async (t) =>
     t.same(deriveFindings({ ...input, now: MORNING }), { rule: 'senza_ricevuta', findings: [] })
   )
-  t.test('from noon on unknown submissions, and no others, are referred to a person', async (t) =>
+  t.test('from noon on, exactly the unknown submissions are referred to a person', async (t) =>
     t.same(outcome(input), { 1: 'da_verificare' })
   )
-  t.test('a receipt that was fetched before six may be incomplete, and is ignored', async (t) => {
+  t.test('a receipt that was fetched before six o\'clock may be incomplete, and is ignored', async (t) => {
     t.same(
       deriveFindings({ ...input, now: MORNING, fetches: [fetched('00:10', 2, 6), fetched('05:59', 2, 6)] }).rule,
       'senza_ricevuta'
@@ -60,7 +60,7 @@ t.test('a missing receipt does not count as zero', async (t) => {
   })
 })
 
-t.test('an attempt around midnight keeps the receipt from proving anything about its day', async (t) => {
+t.test('with an attempt around midnight, the receipt proves nothing about its day', async (t) => {
   const aroundMidnight = { giorno_da: DAY, giorno_a: NEXT }
   const input = day({
     attempts: [attempt(1, aroundMidnight), attempt(2), known(3)],
@@ -91,7 +91,7 @@ t.test('a receipt that does not count the unknown attempts proves that they were
   const input = day({
     attempts: [attempt(1), known(2)], submissions: [submission(1), submission(2, 'acquisito')], fetches: twice(2, 6)
   })
-  t.test('their submissions are sent again while the service takes their arrival', async (t) => {
+  t.test('their submissions are sent again while the service accepts their arrival', async (t) => {
     t.same(outcome(input), { 1: '1N pronto', 2: 'ricevuto' })
     t.same(
       outcome({ ...input, isExclusive: false }),
@@ -99,7 +99,7 @@ t.test('a receipt that does not count the unknown attempts proves that they were
       'whether or not the account is used elsewhere'
     )
   })
-  t.test('their submissions are referred to a person when the service takes their arrival no more', async (t) => {
+  t.test('their submissions are referred to a person when the service no longer accepts their arrival', async (t) => {
     const late = submission(1, 'sconosciuto', { data_arrivo: '2026-11-19' })
     t.same(outcome({ ...input, submissions: [late, submission(2, 'acquisito')] }), {
       1: '1N da_verificare',
@@ -130,17 +130,17 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
     submissions: [submission(1), submission(2), submission(3, 'parziale')],
     fetches: [fetched('07:00', 5, 13)]
   })
-  t.test('the receipt proves them when only this server uses the account', async (t) => {
+  t.test('the receipt proves the attempts when only this server uses the account', async (t) => {
     t.same(outcome(input), { 1: '1K acquisito ricevuto', 2: '1K acquisito ricevuto' },
       'a partly acquired submission stays partial')
     t.same(deriveFindings(input).findings[1]!.proofs, [{ numero: 1, esito: 'K', schedine: 1, notti: 1 }])
   })
-  t.test('a person gets a suggestion when the account may be used elsewhere, too', async (t) => {
+  t.test('a person gets a suggestion when another program may use the account', async (t) => {
     const shared = { ...input, isExclusive: false }
     t.same(outcome(shared), { 1: 'da_verificare', 2: 'da_verificare' })
     t.match(notes(shared)[1], /^Suggerimento: acquisito/)
   })
-  t.test('the receipt stops a submission that a person wanted to send again', async (t) => {
+  t.test('the receipt stops a submission that a person decided to send again', async (t) => {
     for (const stato of ['pronto', 'preso'] as const) {
       t.same(
         outcome({ ...input, submissions: [submission(1, stato), submission(2), submission(3, 'ricevuto')] })[1],
@@ -189,7 +189,7 @@ t.test('a receipt that no combination explains raises an alarm and proves nothin
   })
 })
 
-t.test('a receipt that counts less than the replies refers the whole day to a person', async (t) => {
+t.test('a receipt that counts fewer than the replies refers the whole day to a person', async (t) => {
   for (const fetches of [twice(1, 6), twice(2, 5)]) {
     const submissions = [submission(1, 'acquisito'), submission(2)]
     const input = day({ attempts: [known(1), attempt(2)], submissions, fetches })
@@ -221,7 +221,7 @@ t.test('a day without unknown attempts is receipted when the receipt adds up', a
     {},
     'a receipted day stays as it is'
   )
-  t.test('a receipt that counts more raises an alarm when the account is used by this server only', async (t) => {
+  t.test('a receipt that counts more raises an alarm when only this server uses the account', async (t) => {
     const more = { ...input, fetches: [fetched('07:00', 5, 13)] }
     t.match(deriveFindings(more), { findings: [], alarm: 'excess' })
     t.same(deriveFindings({ ...more, isExclusive: false }), { rule: 'senza_incogniti', findings: [] })
@@ -231,7 +231,7 @@ t.test('a day without unknown attempts is receipted when the receipt adds up', a
 t.test('a person\'s decision proves nothing about other submissions', async (t) => {
   const decided = known(1, { isDecided: true })
   const submissions = [submission(1, 'acquisito'), submission(2)]
-  t.test('the receipt may deny it, and the submission is referred to a person once', async (t) => {
+  t.test('the receipt may contradict the decision, and then the submission is referred to a person once', async (t) => {
     const denied = day({ attempts: [decided, attempt(2)], submissions, fetches: twice(0, 0) })
     t.same(outcome(denied), { 1: 'da_verificare', 2: '1N pronto' })
     t.match(deriveFindings(denied).findings[0], { alarm: 'denied' })
@@ -262,7 +262,7 @@ t.test('a person\'s decision proves nothing about other submissions', async (t) 
   })
 })
 
-t.test('a receipt is fetched when the fetch can prove something', async (t) => {
+t.test('a receipt is fetched only when the fetch can prove something', async (t) => {
   const none = fetched('06:00', null, null)
   const seen = fetched('06:00', 2, 6)
   const ofDay = { account: 'RM000001', day: DAY, hasReceipt: false, hasUncertain: true }
@@ -291,8 +291,9 @@ t.test('a receipt is fetched when the fetch can prove something', async (t) => {
 })
 
 /*
- * Any police: it acquired all, some or no rows of each call. The ledger saw the reply or nothing, or a person decided,
- * rightly or wrongly. The receipt counts the acquired rows, and those that others filed with the account.
+ * Any behaviour of the police: it acquired all, some or no rows of each call. The ledger saw the reply or none, or a
+ * person decided, rightly or wrongly. The receipt counts the acquired rows, and those that other people filed with the
+ * account.
  */
 
 interface Call {
@@ -302,13 +303,13 @@ interface Call {
   acquired: number
   seen: 'reply' | 'nothing' | 'decision'
   stato: State
-  /** It is the second call of the previous submission. */
+  /** Whether it is the second call of the previous submission. */
   again: boolean
 }
 
 const call: fc.Arbitrary<Call> = fc.record({
   rows: fc.array(fc.integer({ min: 1, max: 3 }), { minLength: 1, maxLength: 3 }),
-  // Mostly all or nothing, as after a Test call.
+  // Usually all or none, as after a test call.
   acquired: fc.oneof({ weight: 3, arbitrary: fc.constantFrom(0, 99) }, fc.integer({ min: 0, max: 3 })),
   seen: fc.constantFrom('reply', 'nothing', 'nothing', 'nothing', 'decision'),
   stato: fc.constantFrom('sconosciuto', 'sconosciuto', 'da_verificare', 'depositato_altrove', 'pronto'),
@@ -373,7 +374,7 @@ t.test('no finding is wrong when the account is exclusive and the receipt comple
 })
 
 t.test(
-  'when others file with the account, no acquired submission is sent again, and the receipt proves none acquired',
+  'when others file with the account, no submission is sent again and no acquisition is proven',
   async (t) => {
     const others = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 })
     fc.assert(

@@ -15,7 +15,7 @@ const DAY = '2026-11-20'
 const SENT = `${DAY}T17:00:00Z`
 const NEXT = '2026-11-21'
 
-/** Runs the job at these hours of the next day, Rome. */
+/** Runs the job at these hours of the next day in Rome. */
 async function jobAt ({ clock, context, archive }: LedgerWithHistory, ...hours: string[]): Promise<void> {
   for (const hour of hours) {
     clock.set(`${NEXT}T${hour}:00+01:00`)
@@ -34,7 +34,7 @@ async function transitions ({ db }: LedgerWithHistory, id: number): Promise<stri
   return rows.map(({ a }) => a)
 }
 
-t.test('guests that the reply said were acquired are receipted by the first fetch', async (t) => {
+t.test('the first fetch proves guests whom the reply reported as acquired', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K' })
   await jobAt(w, '05:59')
@@ -47,7 +47,7 @@ t.test('guests that the reply said were acquired are receipted by the first fetc
   t.same(w.errors(), [])
 })
 
-t.test('the other days go on when the receipt of one cannot be stored', async (t) => {
+t.test('when the receipt of one day cannot be stored, the other days continue', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const ids = [await w.sent({ at: '2026-11-19T17:00:00Z', seen: 'K' }), await w.sent({ at: SENT, seen: 'K' })]
   const { fetchReceipt } = w.archive
@@ -87,7 +87,7 @@ t.test('guests that the receipt does not count are ready to be sent again after 
   t.same(w.errors(), [])
 })
 
-t.test('guests that the receipt counts are acquired by it', async (t) => {
+t.test('guests whom the receipt counts become acquired', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.exclusive()
   const known = await w.sent({ at: SENT, seen: 'K', rows: 1, nights: 4 })
@@ -104,14 +104,14 @@ t.test('guests that the receipt counts are acquired by it', async (t) => {
   t.same((await w.stateOf(id)).outcomes.length, 2, 'and only once')
 })
 
-t.test('the receipt of an account that is used elsewhere proves no attempt acquired', async (t) => {
+t.test('the receipt of an account that others also use proves no attempt acquired', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w, '06:00')
   t.match(await w.stateOf(id), {
     stato: 'da_verificare', nota: /^Suggerimento: acquisito/, rows: 'sconosciuta sconosciuta'
   })
-  t.test('neither does the receipt of a day with guests whom a person filed on the portal', async (t) => {
+  t.test('the receipt of a day with guests whom a person filed on the portal proves no attempt acquired', async (t) => {
     const w = await ledgerWithHistory(t, SENT)
     await w.exclusive()
     const id = await w.sent({ at: SENT, seen: '?', taken: 0 })
@@ -137,7 +137,7 @@ async function file ({ db }: LedgerWithHistory, id: number): Promise<void> {
   })
 }
 
-t.test('around midnight only a reply shows on which receipt an attempt counts', async (t) => {
+t.test('around midnight, only a reply shows which receipt counts an attempt', async (t) => {
   const late = `${DAY}T22:52:00Z`
   const w = await ledgerWithHistory(t, late)
   await w.exclusive()
@@ -153,8 +153,8 @@ t.test('around midnight only a reply shows on which receipt an attempt counts', 
   t.match(await w2.stateOf(beside), { stato: 'da_verificare', nota: /un altro invio è a cavallo/ })
 })
 
-t.test('a guest sent around midnight, and all others of both days, are receipted by both receipts', async (t) => {
-  // The reply came after the delivery deadline, so it does not prove the day.
+t.test('both receipts together prove a guest sent around midnight, and all others of both days', async (t) => {
+  // The reply arrived after the delivery deadline, so it does not prove the day.
   const late = { at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K' as const }
   const w = await ledgerWithHistory(t, SENT)
   const before = await w.sent({ at: SENT, seen: 'K', nights: 4 })
@@ -171,7 +171,7 @@ t.test('a guest sent around midnight, and all others of both days, are receipted
   t.same(w.errors(), [])
 })
 
-t.test('guests sent around midnight who are on neither receipt are alarmed, and are a discrepancy', async (t) => {
+t.test('guests sent around midnight who are on neither receipt raise an alarm, and are a discrepancy', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.sent({ at: SENT, seen: 'K' })
   const late = await w.sent({ at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K', taken: 0 })
@@ -187,7 +187,7 @@ function differing ({ db }: LedgerWithHistory) {
   return differingDays(db, 'sandbox', { from: DAY, to: NEXT })
 }
 
-t.test('a receipt that counts less than the replies raises one alarm, and a later decision is final', async (t) => {
+t.test('a receipt that counts fewer than the replies raises one alarm, and a later decision is final', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K', taken: 1 })
   await jobAt(w, '06:00')
@@ -209,13 +209,13 @@ t.test('a receipt that counts less than the replies raises one alarm, and a late
   t.equal(w.errors().length, alarms)
 })
 
-t.test('a submission that waits to be sent again is stopped when the receipt counts its first call', async (t) => {
+t.test('a submission that waits for a resend is stopped when the receipt counts its first call', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.exclusive()
   const id = await resumed(w, 2)
   await jobAt(w, '06:00')
   t.match(await w.stateOf(id), { stato: 'ricevuto', rows: 'acquisita acquisita' })
-  t.test('a submission that was already sent again raises an alarm about a possible duplicate', async (t) => {
+  t.test('a submission that was already resent raises an alarm about a possible duplicate', async (t) => {
     const w = await ledgerWithHistory(t, SENT)
     await w.exclusive()
     const id = await resumed(w, 2)
@@ -283,7 +283,7 @@ t.test('without credentials, or with another account, stored receipts still prov
   }
 })
 
-t.test('a day that cannot be reconciled does not hold up the others', async (t) => {
+t.test('a day that cannot be reconciled does not stop the others', async (t) => {
   const w = await ledgerWithHistory(t, `${NEXT}T17:00:00Z`)
   const first = await w.sent({ at: SENT, seen: 'K' })
   const second = await w.sent({ at: `${NEXT}T17:00:00Z`, seen: 'K' })
@@ -301,7 +301,7 @@ t.test('a day that cannot be reconciled does not hold up the others', async (t) 
 })
 
 t.test(
-  'a run asks a service that it cannot reach once, and reconciles every day all the same',
+  'a run asks an unreachable service only once, and still reconciles every day',
   async (t) => {
     const w = await ledgerWithHistory(t, SENT)
     const id = await w.sent({ at: SENT, seen: '?' })
@@ -321,7 +321,7 @@ t.test(
   }
 )
 
-t.test('a day is unproven when an attempt of it is unknown, or was acquired and is on no receipt yet', async (t) => {
+t.test('a day with an unknown attempt, or an acquired one that is on no receipt yet, is unproven', async (t) => {
   const w = await ledgerWithHistory(t, '2026-12-20T10:00:00Z')
   await w.sent({ at: '2026-11-19T17:00:00Z', seen: '?' })
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })

@@ -3,7 +3,7 @@ import type {
   AccountDay, DayAttempt, DaySubmission, ReceiptFetch
 } from '#src/alloggiati/ledger/reconcile/account-day.ts'
 
-/* A day of an account to reconcile: 20 November 2026, reconciled on the 21st in the afternoon. */
+/* Sample data for a day of an account: 20 November 2026, reconciled in the afternoon of the 21st. */
 
 export const DAY = '2026-11-20'
 export const NEXT = '2026-11-21'
@@ -33,7 +33,7 @@ export function submission (
   return { id, stato, tentativo: 1, data_arrivo: DAY, isWhole: true, otherOutcomes: [], reasons: [], ...more }
 }
 
-/** A fetch at an hour of the next day, Rome. */
+/** A fetch at an hour of the next day in Rome. */
 export function fetched (
   rome: string,
   schedine: number | null,
@@ -43,7 +43,7 @@ export function fetched (
   return { fetchedAt: new Date(`${NEXT}T${rome}:00+01:00`), isAvailable, schedine, notti }
 }
 
-/** Two fetches three hours apart that agree. */
+/** Two equal fetches, three hours apart. */
 export function twice (schedine: number, notti: number): ReceiptFetch[] {
   return [fetched('07:00', schedine, notti), fetched('10:00', schedine, notti)]
 }

@@ -5,7 +5,7 @@ import type { Database } from '#src/database/connect.ts'
 import { dayInRome, type Clock } from '#src/lib/time.ts'
 import { envelope, escapeXml, VERSIONS } from '#test/alloggiati/service/soap/xml.ts'
 
-/* A client independent of the sandbox's code: envelopes are strings, and replies are searched with patterns. */
+/* A client that uses no code of the sandbox: envelopes are strings, and replies are searched with patterns. */
 
 export const ACCOUNT = { utente: 'RM000001', password: 'prova & "riprova"', wskey: 'CHIAVE=' }
 
@@ -17,7 +17,7 @@ export function clockAt (instant: string): Clock & { set (instant: string): void
   return { now: () => now, today: () => dayInRome(now), set: (next) => { now = new Date(next) } }
 }
 
-/** A sandbox on `db`, stopped at the latest when the test ends. */
+/** A sandbox on `db`, which stops at the latest when the test ends. */
 export async function sandbox (t: Test, db: Database, clock: Clock) {
   const { endpoint, close } = await startSandbox({
     db, clock, log: Fastify({ logger: { level: 'silent' } }).log, credentials: ACCOUNT
@@ -32,7 +32,7 @@ export function client (endpoint: string) {
     return { status: response.status, type: response.headers.get('content-type'), text: await response.text() }
   }
 
-  /** One call with the given children of the operation's element. */
+  /** Makes one call. `children` are the child elements of the operation's element. */
   async function call (operation: string, children: string): Promise<Reply> {
     return await post(envelope(`<a:${operation}>${children}</a:${operation}>`), HEADERS)
   }
@@ -52,7 +52,7 @@ export function login ({ utente, password, wskey } = ACCOUNT): string {
     `<a:WsKey>${escapeXml(wskey)}</a:WsKey>`
 }
 
-/** The first children of every other operation. */
+/** The first child elements of every other operation. */
 export function session (token: string, utente = ACCOUNT.utente): string {
   return `<a:Utente>${utente}</a:Utente><a:token>${token}</a:token>`
 }
@@ -61,7 +61,7 @@ export function list (rows: string[]): string {
   return `<a:ElencoSchedine>${rows.map((row) => `<a:string>${escapeXml(row)}</a:string>`).join('')}</a:ElencoSchedine>`
 }
 
-/** The texts of all elements of that name, in order; an empty element gives ''. */
+/** The texts of all elements with that name, in order. An empty element gives ''. */
 export function every (xml: string, name: string): string[] {
   return [...xml.matchAll(new RegExp(`<(?:\\w+:)?${name}(?:/>|(?: [^>]*)?>([^<]*)</)`, 'g'))].map(
     ([, text = '']) => text

@@ -18,7 +18,7 @@ const WIDTHS = {
 
 type Guest = Record<keyof typeof WIDTHS, string>
 
-/** An invented guest on her own, arriving on the tests' day. */
+/** An invented single guest, who arrives on the tests' day. */
 const GUEST: Guest = {
   tipo: '16',
   arrivo: '21/11/2026',
@@ -39,13 +39,13 @@ const GUEST: Guest = {
 const WITHOUT_DOCUMENT = { documento: '', numero: '', rilascio: '' }
 export const ABROAD = { comune: '', provincia: '', stato: '100000216', cittadinanza: '100000216' }
 
-/** The 168 characters of a guest, with the given fields in place of hers. */
+/** The 168 characters of a guest. `changes` replace fields of the sample guest. */
 export function guest (changes: Partial<Guest> = {}): string {
   const fields = { ...GUEST, ...changes }
   return Object.entries(WIDTHS).map(([name, width]) => fields[name as keyof Guest].padEnd(width)).join('')
 }
 
-/** A 19 or 20: no document. */
+/** A member (type 19 or 20) without a document. */
 export function member (changes: Partial<Guest> = {}): string {
   return guest({ tipo: '19', ...WITHOUT_DOCUMENT, ...changes })
 }

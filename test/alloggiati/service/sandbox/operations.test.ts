@@ -17,7 +17,7 @@ t.test('GenerateToken', async (t) => {
   const clock = clockAt('2026-11-21T12:13:47.154Z')
   const { call } = await sandbox(t, db, clock)
 
-  t.test('returns a token for an hour, with the offset of Italian time in winter and summer', async (t) => {
+  t.test('returns a token for an hour, with the UTC offset of Italy in winter and summer', async (t) => {
     const { status, text } = await call('GenerateToken', login())
     t.equal(status, 200)
     t.equal(first(text, 'issued'), '2026-11-21T13:13:47.1540000+01:00')
@@ -60,14 +60,14 @@ t.test('Test and Send', async (t) => {
   const { call, token: getToken } = await sandbox(t, db, clockAt(NOW))
   const prefix = session(await getToken())
 
-  t.test('without a valid token nothing is checked and nothing is acquired', async (t) => {
+  t.test('without a valid token nothing is checked, and no row is acquired', async (t) => {
     const { text } = await call('Send', session('altro') + list([guest()]))
     t.match(outcomes(text), [/^false \d+ TOKEN_NON_VALIDO/])
     t.notMatch(text, '<Dettaglio>')
     t.same(await acquired(db, ACCOUNT.utente), [])
   })
 
-  t.test('Test acquires nothing', async (t) => {
+  t.test('Test acquires no row', async (t) => {
     t.same(outcomes((await call('Test', prefix + list([guest()]))).text), ['true', 'true'])
     t.same(await acquired(db, ACCOUNT.utente), [])
   })
@@ -94,7 +94,7 @@ t.test('Test and Send', async (t) => {
     }
   })
 
-  t.test('a call fails without a list, or with an empty one', async (t) => {
+  t.test('a call fails without a list, or with an empty list', async (t) => {
     for (const rows of ['', '<a:ElencoSchedine/>']) {
       const { status, text } = await call('Send', prefix + rows)
       t.equal(status, 200)
@@ -112,7 +112,7 @@ t.test('apartments', async (t) => {
     first((await call('Tabella', `${prefix}<a:tipo>ListaAppartamenti</a:tipo>`)).text, 'CSV').split('\n')
   const withId = (id: string) => `<a:IdAppartamento>${id}</a:IdAppartamento>`
 
-  t.test('are numbered from 0 and listed in capitals with comune and province', async (t) => {
+  t.test('are numbered from 0, and listed in capitals with comune and province', async (t) => {
     t.same(await listed(), ['IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario'])
     t.same(outcomes((await add()).text), ['true'])
     for (let i = 0; i < 3; i++) await add()
@@ -157,7 +157,7 @@ t.test('apartments', async (t) => {
   })
 })
 
-t.test('all state is in the database: a restart keeps it and a second instance shares it', async (t) => {
+t.test('the database contains all state: a restart keeps it, and a second instance shares it', async (t) => {
   const { db } = await testDatabase(t)
   const clock = clockAt(NOW)
   const one = await sandbox(t, db, clock)
@@ -303,11 +303,11 @@ t.test('receipts', async (t) => {
   await send([guest({ arrivo: '20/11/2026', giorni: '05' }), guest({ arrivo: '20/11/2026', sesso: 'X', giorni: '09' })])
   clock.set('2026-11-21T22:59:00Z')
   await send([guest({ tipo: '17', giorni: '03' }), member({ giorni: '03' }), guest({ giorni: ' 1' })])
-  // In UTC it is still the 21st, in Rome already the 22nd.
+  // In UTC it is still the 21st, but in Rome already the 22nd.
   clock.set('2026-11-21T23:01:00Z')
   await send([guest({ arrivo: '22/11/2026', giorni: '07' })])
 
-  t.test('a day has no receipt until it ends, and none when it has no schedine', async (t) => {
+  t.test('a day has no receipt until it ends, and none if it has no schedine', async (t) => {
     isMissing(t, await receiptOf('2026-11-22T00:00:00'))
     isMissing(t, await receiptOf('2026-11-19T00:00:00'))
     isMissing(t, await receiptOf('2026-12-01T00:00:00'))
@@ -380,7 +380,7 @@ t.test('SOAP messages', async (t) => {
     }
   })
 
-  t.test('a media type other than SOAP is 415, a body over 4 MiB is 413', async (t) => {
+  t.test('a media type other than SOAP is a 415, and a body over 4 MiB is a 413', async (t) => {
     const body = envelope(good)
     t.equal((await post(body, { 'content-type': 'application/json' })).status, 415)
     t.equal((await post(' '.repeat(4 * 1024 * 1024 + 1), HEADERS)).status, 413)

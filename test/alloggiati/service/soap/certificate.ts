@@ -4,7 +4,7 @@ import { join } from 'node:path'
 
 export interface Certificate { key: string, cert: string }
 
-/** A self-signed certificate for one name, made in `folder`; undefined where there is no openssl. */
+/** Creates a self-signed certificate for one name in `folder`. Undefined without openssl. */
 export function selfSigned (folder: string, name: string): Certificate | undefined {
   const key = join(folder, 'key.pem')
   const cert = join(folder, 'cert.pem')

@@ -19,7 +19,7 @@ import { envelope, find, type Node, parse, rowsOf } from './xml.ts'
 const OPERATIONS = Object.keys(CALLS) as Operation[]
 const access = { Utente: 'RM000001', token: 'gettone' }
 
-t.test('every operation is sent under its own name and gets its answer', async (t) => {
+t.test('every operation is sent with its own name and gets its response', async (t) => {
   t.equal(OPERATIONS.length, 10)
   for (const operation of OPERATIONS) {
     const server = await recorder(t, response(plainResponse(operation)))
@@ -64,7 +64,7 @@ const withoutManual = existsSync(manual)
   : 'the samples of the official manual are not distributed: only the own ones are tested'
 if (withoutManual) t.comment(withoutManual)
 
-t.test('the samples of the official manual', { skip: withoutManual }, async (t) => {
+t.test('requests have the elements of the samples in the official manual', { skip: withoutManual }, async (t) => {
   for (const [index, operation] of MANUAL_ORDER.entries()) {
     if (operation === 'GestioneAppartamenti_Test' || operation === 'GestioneAppartamenti_Send') continue
     const read = (suffix: string) =>
@@ -76,7 +76,7 @@ t.test('the samples of the official manual', { skip: withoutManual }, async (t) 
   }
 })
 
-/** The names of all elements in order, repeated ones once: the samples have another number of rows. */
+/** The names of all elements in order. Repeated ones count once, because the samples have another number of rows. */
 function outline (xml: string): string[] {
   const names = (node: Node): string[] => [node.name, ...node.children.flatMap(names)]
   return names(parse(xml)).filter((name, index, all) => name !== all[index - 1])
@@ -101,7 +101,7 @@ t.test('any row is sent byte for byte', async (t) => {
   }), { numRuns: 60 })
 })
 
-t.test('a value that XML or the contract cannot carry is refused, unnamed, before connecting', async (t) => {
+t.test('a value that XML or the contract cannot contain is refused before connecting, and not quoted', async (t) => {
   const server = await recorder(t, response(fixture('Send-risposta')))
   const client = clientOf(server)
   const rows = (row: string): RichiestaSchedine => ({ ...access, ElencoSchedine: { string: ['riga', row] } })
@@ -123,7 +123,7 @@ t.test('a value that XML or the contract cannot carry is refused, unnamed, befor
   t.equal(server.connections, 0)
 })
 
-t.test('the day of a receipt is midnight without zone, on the day when the clocks change too', async (t) => {
+t.test('the day of a receipt is midnight without zone, even on a day when clocks change', async (t) => {
   const server = await recorder(t, response(fixture('Ricevuta-risposta')))
   for (const Data of ['2026-03-29', '2026-10-25', '2026-07-01']) await clientOf(server).Ricevuta({ ...access, Data })
   t.same(server.received.map(({ body }) => find(parse(body), '{AlloggiatiService}Data')?.text), [
@@ -131,7 +131,7 @@ t.test('the day of a receipt is midnight without zone, on the day when the clock
   ])
 })
 
-t.test('answers have the types of the contract', async (t) => {
+t.test('responses have the types of the contract', async (t) => {
   const client = async (file: string) => clientOf(await recorder(t, response(fixture(file))))
   const good = { esito: true, ErroreCod: '', ErroreDes: '', ErroreDettaglio: '' }
   const rejected = {
@@ -209,7 +209,7 @@ t.test('a SOAP fault is recognised in both versions and with any HTTP status', a
   }
 })
 
-t.test('the error of a failed call keeps the reply as evidence, hidden from loggers', async (t) => {
+t.test('the error of a failed call contains the reply as evidence, hidden from loggers', async (t) => {
   const page = '<html>però</html>'
   const server = await recorder(t, respond('500 Internal Server Error', page))
   const error = await failureOf(CALLS.Send(clientOf(server)))
@@ -217,7 +217,7 @@ t.test('the error of a failed call keeps the reply as evidence, hidden from logg
   t.notMatch(JSON.stringify(error), 'html')
 })
 
-t.test('only the expected element in the expected namespaces is an answer', async (t) => {
+t.test('only the expected element in the expected namespaces is a valid response', async (t) => {
   const send = /<SendResponse.*<\/SendResponse>/.exec(SEND)?.[0] ?? ''
   const wrong: Record<string, string> = {
     'the answer of another operation': fixture('Test-risposta-mista'),
@@ -240,7 +240,7 @@ t.test('only the expected element in the expected namespaces is an answer', asyn
   }
 })
 
-t.test('an element that is missing, repeated or of another type makes the answer malformed', async (t) => {
+t.test('a response is malformed when an element is missing, repeated or of another type', async (t) => {
   const wrong: Record<string, [from: string, to: string]> = {
     'no outcome of the call': ['SendResult', 'AltroResult'],
     'no esito': ['<esito>true</esito>', ''],
@@ -333,7 +333,7 @@ t.test('refused credentials are not retried for fifteen minutes', async (t) => {
   t.equal(await tokens.get(), 'buono')
 })
 
-t.test('an old token that is refused meanwhile does not cause a retry of refused credentials', async (t) => {
+t.test('when an old token is refused meanwhile, refused credentials are not retried', async (t) => {
   const { server, tokens, moveTo } = await setUp(t, login({ expires: after(60), token: 'primo' }))
   await tokens.get()
   server.behaviour = refusal()
@@ -344,7 +344,7 @@ t.test('an old token that is refused meanwhile does not cause a retry of refused
   t.equal(server.received.length, 2)
 })
 
-t.test('refused credentials are not repeated for 15 minutes, however often a person checks them', async (t) => {
+t.test('refused credentials are not repeated for 15 minutes, even if a person runs checks', async (t) => {
   const { server, tokens, moveTo } = await setUp(t, refusal())
   const checks = async () => {
     tokens.invalidate()
@@ -394,10 +394,10 @@ t.test('a name that does not resolve is reported, and nothing was sent', async (
   t.match(await failureOf(CALLS.Send(client)), { kind: 'dns', sent: false })
 })
 
-t.test('the hook of the caller runs on the open connection, before the first byte', async (t) => {
+t.test('the caller\'s hook runs when the connection is open, before the first byte', async (t) => {
   const server = await recorder(t, response(REPLY))
   const beforeWrite = async () => {
-    // Long enough for any bytes to arrive.
+    // Long enough that any bytes would arrive.
     for (let turn = 0; turn < 20; turn++) await new Promise((resolve) => setImmediate(resolve))
     t.equal(server.connections, 1)
     t.equal(server.bytes, 0)
@@ -462,7 +462,7 @@ t.test('every call uses a new connection and asks to close it', async (t) => {
   for (const { head } of server.received) t.match(head, /^connection: close$/im)
 })
 
-t.test('errors carry nothing of the call: no credentials, no token, no rows, no reply', async (t) => {
+t.test('errors contain nothing of the call: no credentials, token, rows or reply', async (t) => {
   const secrets = /segreta|chiave|gettone|prima riga|RM000001/
   const check = async (t: Test, behaviour: Behaviour) => {
     const server = await recorder(t, behaviour)
@@ -514,7 +514,7 @@ t.test('a trusted certificate for another name is refused', { skip }, async (t) 
   t.equal(server.bytes, 0)
 })
 
-t.test('verification cannot be turned off from outside', { skip }, async (t) => {
+t.test('the environment cannot turn off verification', { skip }, async (t) => {
   t.intercept(process, 'emitWarning', { value: () => {} })
   process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0'
   t.teardown(() => { delete process.env.NODE_TLS_REJECT_UNAUTHORIZED })
@@ -522,7 +522,7 @@ t.test('verification cannot be turned off from outside', { skip }, async (t) => 
   t.match(await failureOf(CALLS.Send(clientOf(server))), { kind: 'tls', sent: false })
 })
 
-t.test('TLS older than 1.2 is refused, 1.2 itself is not', { skip }, async (t) => {
+t.test('TLS older than 1.2 is refused, and 1.2 is accepted', { skip }, async (t) => {
   const versions: TlsOptions = { ...own, minVersion: 'TLSv1', ciphers: 'DEFAULT@SECLEVEL=0' }
   const old = await recorder(t, RESPONSE, { ...versions, maxVersion: 'TLSv1.1' })
   const enough = await recorder(t, RESPONSE, { ...versions, maxVersion: 'TLSv1.2' })
@@ -530,7 +530,7 @@ t.test('TLS older than 1.2 is refused, 1.2 itself is not', { skip }, async (t) =
   t.match(await CALLS.Send(clientOf(enough, { ca: own?.cert })), { httpStatus: 200 })
 })
 
-t.test('a server that accepts and never completes the TLS handshake times out, and nothing was sent', async (t) => {
+t.test('a server that never completes the TLS handshake times out, and nothing was sent', async (t) => {
   const server = await recorder(t, () => {})
   const url = server.url.replace('http:', 'https:')
   t.match(await failureOf(CALLS.Send(clientOf({ url }, { connectTimeoutMs: 300 }))), {

@@ -20,7 +20,7 @@ interface Recorder {
   url: string
   /** The number of connections. */
   connections: number
-  /** The number of received bytes, also of incomplete requests. */
+  /** The number of received bytes, including incomplete requests. */
   bytes: number
   received: Received[]
   behaviour: Behaviour
@@ -55,7 +55,7 @@ export async function recorder (t: Test, behaviour: Behaviour, tls?: TlsOptions)
   return recorder
 }
 
-/** Tests create clients only here, so that the endpoint is always on loopback. */
+/** Creates a client. Tests create clients only here, so that the endpoint is always on loopback. */
 export function clientOf ({ url }: { url: string }, options: Omit<SoapClientOptions, 'endpoint'> = {}): SoapClient {
   if (!['127.0.0.1', 'localhost'].includes(new URL(url).hostname)) throw new Error(`not a loopback address: ${url}`)
   return soapClient({ ...options, endpoint: url })
@@ -90,7 +90,7 @@ async function listen (server: Server, scheme: string): Promise<string> {
   return `${scheme}://127.0.0.1:${port}/service.asmx`
 }
 
-/** Parses an HTTP request; undefined while it is incomplete. */
+/** Parses an HTTP request. Undefined while the request is incomplete. */
 export function readRequest (input: Buffer): Received | undefined {
   const end = input.indexOf('\r\n\r\n')
   if (end === -1) return undefined
