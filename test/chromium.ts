@@ -27,9 +27,9 @@ interface BrowserEvent { method: string, params: Record<string, unknown> }
 export const NO_COOKIES = { profile: { default_content_setting_values: { cookies: 2 } } }
 
 /**
- * Opens a URL in its own Chromium, which can reach only this machine.
+ * Opens a URL in a new Chromium, which can reach only this machine.
  * @param settings preferences that differ from the default profile
- * @param options further command-line options, of which the last with a name wins
+ * @param options further command-line options. The last one with a name takes precedence
  */
 export async function openTab (
   t: Test, url: string, settings: object = {}, options: readonly string[] = []
@@ -63,7 +63,7 @@ export async function openTab (
   }
 }
 
-/** Options of a virtual WebAuthn authenticator, which verifies its user by itself. */
+/** Options of a virtual WebAuthn authenticator that confirms every user verification. */
 export const DEVICE = {
   protocol: 'ctap2',
   hasResidentKey: true,

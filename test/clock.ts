@@ -3,8 +3,8 @@ import { dayInRome, instantInRome, type Clock } from '#src/lib/time.ts'
 const started = Date.now()
 
 /**
- * The tests' clock: a test process starts at noon in Rome and time runs on, so that no test runs at midnight, when
- * the ledger does not send.
+ * The tests' clock: a test process starts at noon in Rome, and time continues from there. So no test runs around
+ * midnight, when the ledger does not send.
  * @param today the day, by default the real one
  */
 export function testClock (today = dayInRome(new Date(started))): Clock {

@@ -20,7 +20,7 @@ import { openness, type Schema, walk } from './schema-walk.ts'
 
 const GOLDEN = new URL('../fixtures/openapi.json', import.meta.url)
 
-/** The contract types these as objects with any fields. */
+/** Objects that may have any fields according to the contract. */
 const OPEN_OBJECTS = new Set([
   ...['ospiti[]', 'prenotazione', 'soggiorno'].flatMap((place) =>
     ['valida', 'invio', 'file'].map((route) => `POST /api/alloggiati/${route} ${place}`)
@@ -28,13 +28,15 @@ const OPEN_OBJECTS = new Set([
   ...['ospiti[]', 'prenotazione', 'soggiorno'].map((place) => `POST /api/v1/invii/deposito ${place}`),
   'POST /api/generate-pdf data',
   'POST /api/generate-template rows[]',
-  // The same data, for trying out a template.
+  // The same data, in the preview of a template.
   'POST /api/v1/templates/:id/preview data',
   'POST /api/v1/templates/valida esempio',
   'PUT /api/v1/templates/:id esempio'
 ])
 
-/** Clients of the identity and storage protocols send fields that we ignore, so these schemas are open, but bounded. */
+/**
+ * Clients of the identity and storage protocols send fields that are ignored, so these schemas are open, but limited.
+ */
 const isProviders = (at: string) => / \/(?:auth|storage)\/v1\//.test(at)
 
 const ANY_CREDENTIAL = [{ apiKey: [] }, { apiKeyQuery: [] }, { bearer: [] }]
@@ -75,7 +77,7 @@ const PUBLIC = [
   'POST /auth/v1/verify',
   'GET /storage/v1/object/info/public/:bucket/*',
   'GET /storage/v1/object/public/:bucket/*',
-  // A token in the query replaces credentials.
+  // A token in the query replaces the credentials.
   'GET /storage/v1/object/sign/:bucket/*',
   'GET /storage/v1/render/image/public/:bucket/*',
   'GET /storage/v1/render/image/sign/:bucket/*',
@@ -85,7 +87,7 @@ const PUBLIC = [
 /** A body that is not JSON is described, but not validated. */
 const isBytes = (part: unknown) => 'content' in (part as object)
 
-/** A URL as the description writes it. */
+/** A URL in the form of the description. */
 const described = (name: string) => name.replace(/:(\w+)/g, '{$1}').replace(/\*$/, '{filename}')
 
 /** A booking may be sent back whole: its read-only fields are accepted and ignored. */
@@ -138,7 +140,7 @@ t.test('every parameter of every operation has a description', async (t) => {
   t.ok(parameters.length > 300, String(parameters.length))
 })
 
-t.test('every request schema is closed and bounded at every depth', async (t) => {
+t.test('every request schema is closed and limited at every depth', async (t) => {
   const found = named.flatMap(({ name, schema }) =>
     [schema.body, schema.querystring, schema.params, schema.headers].flatMap((part) =>
       part === undefined || isBytes(part)
@@ -176,7 +178,7 @@ t.test('every request schema is closed and bounded at every depth', async (t) =>
 t.test('every schema compiles, which the server does only on first use', async (t) => {
   const validators = buildValidator(shared)
   const serializers = buildSerializer(shared, {})
-  // Equal schemas are compiled once, as in the server.
+  // Equal schemas are compiled once, like in the server.
   const once = sharing<unknown>()
   let compiled = 0
   for (const { url, method: methods, schema } of routes) {
@@ -206,7 +208,7 @@ t.test('routes with a path parameter or a body method declare what they accept',
   )
 })
 
-t.test('nullable values are a type array, never a union, which would be coerced', async (t) => {
+t.test('nullable values have a type array, and never a union, because a union would be coerced', async (t) => {
   const parts = named.flatMap(({ name, schema }) =>
     [schema.body, schema.querystring, schema.params, ...Object.values(schema.response ?? {})].flatMap((part) =>
       part === undefined || isBytes(part) ? [] : [...walk(part as Schema, shared, name)]
@@ -248,7 +250,7 @@ t.test('every route declares its access, and only the listed ones are public', a
   }
 })
 
-t.test('operations document the required key scope, and a required recent second factor', async (t) => {
+t.test('operations document the key scope that they need, and whether a second factor must be recent', async (t) => {
   for (const { name, access, config: { recentFactor = false } } of named) {
     const { description = '' } = operations.find((each) => each.name === described(name))!
     const isByKey = access === 'optional' || access === 'auth' || access === 'admin'
@@ -257,12 +259,12 @@ t.test('operations document the required key scope, and a required recent second
   }
 })
 
-t.test('every body and response, also of errors, has an example, and every example is valid', async (t) => {
+t.test('every body and response, even of errors, has an example, and every example is valid', async (t) => {
   const ajv = createAjv({ strict: false, coerceTypes: false })
     .addFormat('binary', true)
     .addFormat('date', isDay)
     .addSchema(document, 'openapi')
-  // Equal schemas are compiled once. Every operation repeats those of errors.
+  // Equal schemas are compiled once, because every operation repeats those of errors.
   const once = sharing<ValidateFunction>()
   const validator = (schema: object, reference: string) => once(schema, () => ajv.compile({ $ref: reference }))
   const pointer = (...path: string[]) =>
@@ -304,7 +306,7 @@ t.test('every body and response, also of errors, has an example, and every examp
   /** Viewers combine the examples of parts. */
   function hasExample (schema: Schema & { examples?: unknown[], required?: string[] }): boolean {
     if (schema.examples?.length || schema.enum || schema.type === 'boolean') return true
-    // An error is its body and its codes.
+    // An error consists of its body and its codes.
     if (schema.allOf) return hasExample(schema.allOf[0]!)
     if (schema.$ref) return hasExample(document.components.schemas[schema.$ref.split('/').at(-1) ?? ''] ?? {})
     const required = Object.entries(schema.properties ?? {}).filter(([name]) => schema.required?.includes(name))
@@ -312,7 +314,7 @@ t.test('every body and response, also of errors, has an example, and every examp
   }
 })
 
-t.test('the schema of an error lists its codes, and no optional parameter has a value to prefill', async (t) => {
+t.test('the schema of an error lists its codes, and no optional parameter has a prefilled value', async (t) => {
   const { paths } = document
   const codesOf = (answer: unknown) =>
     (answer as Coding).content?.['application/json']?.schema.allOf?.[1]?.properties.codice.enum ?? []
@@ -356,7 +358,7 @@ t.test('an operation declares the errors of Idempotency-Key and of ranges', asyn
   }
 })
 
-t.test('a response example matches its status, and its code is catalogued for it', async (t) => {
+t.test('the example of a response has its status, and a code of the catalogue for that status', async (t) => {
   let seen = 0
   for (const { name, responses } of operations) {
     for (const [status, { content }] of Object.entries(responses)) {
@@ -396,7 +398,7 @@ t.test('the description is valid OpenAPI 3.1', async (t) => {
 })
 
 t.test('the description equals the recorded one', async (t) => {
-  // Record an intended change with RENEW=1 in the environment, and review the diff.
+  // To record an intended change, set RENEW=1 in the environment, and review the difference.
   if (process.env.RENEW) writeFileSync(GOLDEN, JSON.stringify(written, null, 2) + '\n')
   t.same(
     written,
@@ -427,14 +429,14 @@ const codes = ERROR_SUBJECTS.flatMap(({ errors }) => Object.keys(errors))
 
 interface Coded { operationId: string, responses: object, 'x-codici'?: Record<string, string[]> }
 
-t.test('every error that the code defines is catalogued with its status', async (t) => {
+t.test('every error that the code defines is in the catalogue with its status', async (t) => {
   const defined = [...sources.matchAll(/createError(?:<[^>]*>)?\(\s*'(\w+)',\s*(['`])[\s\S]*?\2,\s*(\d{3})/g)]
   t.ok(defined.length > 70, `${defined.length}`)
   t.same(defined.map(([, codice, , status]) => ({ codice, status: Number(status) }))
     .filter(({ codice, status }) => !isCatalogued(codice!, status)), [])
 })
 
-t.test('every catalogued error exists in the code, and is listed once', async (t) => {
+t.test('every error of the catalogue exists in the code, and is listed once', async (t) => {
   t.same(codes.filter((codice) => !new RegExp(`\\b${codice}\\b`).test(sources)), [])
   t.equal(new Set(codes).size, codes.length)
 })
@@ -453,7 +455,7 @@ t.test('the errors page has an anchor for each code, and its links exist', async
   t.match((await app.inject('/openapi.json')).json().info.description, /\/docs\/errori/)
 })
 
-t.test('every error that is not common is declared by an operation, at a status of its responses', async (t) => {
+t.test('every error that is not common is declared by an operation, for a status of its responses', async (t) => {
   const operations = Object.values(app.swagger().paths as Record<string, Record<string, Coded>>)
     .flatMap((methods) => Object.values(methods))
   const named = new Set(operations.flatMap((operation) => Object.values(operation['x-codici'] ?? {}).flat()))
@@ -472,14 +474,14 @@ const PROJECT = fileURLToPath(new URL('..', import.meta.url))
 const run = promisify(execFile)
 
 t.test('types generated from the description are strict, and a client written with them works', async (t) => {
-  // Inside the project, so that the client's imports resolve.
+  // The folder is inside the project, so that the client's imports are found.
   const folder = join(PROJECT, `node_modules/.cache/typed-client-${process.pid}`)
   mkdirSync(folder, { recursive: true })
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))
   const description = JSON.parse(readFileSync(join(PROJECT, 'fixtures/openapi.json'), 'utf8'))
   writeFileSync(join(folder, 'schema.ts'), astToString(await openapiTypes(description)))
   copyFileSync(join(PROJECT, 'fixtures/typed-client/tour.ts'), join(folder, 'tour.ts'))
-  // The only Node types it needs. Node's own types are a third of the input otherwise.
+  // The only Node types that the client needs. All of Node's types would be a third of the input.
   const ofNode = 'declare const process: { argv: string[], stdout: { write (text: string): boolean } }\n'
   writeFileSync(join(folder, 'node.d.ts'), ofNode)
 
@@ -491,7 +493,7 @@ t.test('types generated from the description are strict, and a client written wi
     noUncheckedIndexedAccess: true,
     allowImportingTsExtensions: true,
     noEmit: true,
-    // Checks this code, not the declarations of packages.
+    // Checks this code, but not the declarations of packages.
     skipLibCheck: true,
     types: []
   })

@@ -13,7 +13,7 @@ import { freePort } from '#test/free-port.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { oracle, type Oracle } from './oracle.ts'
 
-/* A police service on loopback with programmable answers, which records the calls. */
+/* A police service on loopback with programmable responses, which records the calls. */
 
 export const CREDENTIALS = {
   ALLOGGIATI_UTENTE: 'RM000001', ALLOGGIATI_PASSWORD: 'parola-di-prova', ALLOGGIATI_WSKEY: 'chiave-di-prova'
@@ -23,25 +23,24 @@ export interface Call extends Received { operation: string, rows: string[] }
 
 export interface StandIn extends Oracle {
   endpoint: string
-  /** Whole requests so far. */
+  /** The complete requests so far. */
   calls: Call[]
-  /** Operations of which at least one byte arrived, in order, complete or not. */
+  /** Operations with at least one received byte, in order, whether complete or not. */
   startedCalls: string[]
   /** The behaviour for an operation, instead of the successful response. */
   on: Record<string, Behaviour | undefined>
   /**
-   * Called with the operation at the first bytes of a request; the answer waits for it, and there is none when it
-   * fails.
+   * Called with the operation at the first bytes of a request. The response waits for it, and is omitted if it fails.
    */
   firstByte?: (operation: string, socket: Socket) => Promise<void>
-  /** Called with every new connection; true: it is handled, and nothing is read from it. */
+  /** Called with every new connection. If it returns true, the stand-in reads nothing from the connection. */
   connection?: (socket: Socket) => boolean
   callsOf (operation: string): Call[]
   /** Resets behaviours, calls and acquired rows. */
   forget (): void
   /** Keeps open connections, and refuses new ones. */
   refuse (): void
-  /** Stops listening / listens again at the same address. */
+  /** Stops listening, or listens again at the same address. */
   stop (): Promise<void>
   start (): Promise<void>
 }
@@ -86,9 +85,9 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
       }, () => socket.destroy())
     })
   })
-  // A fixed port, so that a restart gets the same one.
+  // A fixed port, so that the stand-in has the same port after a restart.
   const port = await freePort()
-  /** The number of rows acquired before the last `forget`. */
+  /** The number of rows that were acquired before the last `forget`. */
   let forgotten = 0
   const self: StandIn = {
     ...memory,
@@ -119,13 +118,13 @@ export async function openStandIn (memory: Oracle): Promise<StandIn> {
   return self
 }
 
-/** The environment of a production server whose police is the stand-in. */
+/** The environment of a production server that uses the stand-in as police service. */
 export function productionEnviron ({ endpoint }: { endpoint: string }): Record<string, string> {
   if (new URL(endpoint).hostname !== '127.0.0.1') throw new Error('The police of a test is on loopback')
   return { ALLOGGIATI_MODE: 'production', ALLOGGIATI_ENDPOINT: endpoint, ...CREDENTIALS }
 }
 
-/** An application in production mode whose police is the stand-in. */
+/** An application in production mode that uses the stand-in as police service. */
 export async function production (
   t: Test,
   police: { endpoint: string },
@@ -135,20 +134,20 @@ export async function production (
   return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }
 
-/** The body of an `invio` of these guests who arrive on the real today, because production has no other clock. */
+/** The body of an `invio` of these guests. They arrive on the real today, because production has no other clock. */
 export function invio (ospiti: readonly Schedina[], more: Record<string, unknown> = {}): object {
   return { ospiti, prenotazione: { check_in: testClock().today(), numero_notti: 3 }, ...more }
 }
 
-/** The n-th invented guest: each n is another person with another document. */
+/** The n-th invented guest. Each n is another person with another document. */
 export function guestNo (n: number, changes: Schedina = {}): Schedina {
-  // Names with the same letters in any order are the same person. So each digit repeats a letter of its own.
+  // Names with the same letters in any order count as the same person, so each digit becomes a letter of its own.
   const letters = [...n.toString(8)].reverse().map((digit, at) => 'BCDFGH'[at]!.repeat(Number(digit))).join('')
   const numero_documento = `CA${10_000 + n}AA`
   return single({ cognome: `NUMERATI ${letters}`, numero_documento, ...changes })
 }
 
-/** A reply of a call on rows, with one outcome per row; `valid` is the count, right or wrong. */
+/** A reply to a call with rows, with one outcome per row. `valid` is the count in the reply, right or wrong. */
 export function rowsReply (
   operation: string,
   outcomes: readonly boolean[],
@@ -173,7 +172,7 @@ export function refusalReply (operation: string, name: string): string {
   )
 }
 
-/** A behaviour that holds the reply back: `arrived` resolves with the request, `release` answers it. */
+/** A behaviour that delays the reply. `arrived` resolves with the request, and `release` sends the reply. */
 export function held () {
   const arrived = Promise.withResolvers<void>()
   let waiting: { socket: Socket, received: Received } | undefined
@@ -185,11 +184,11 @@ export function held () {
   return { behaviour, arrived: arrived.promise, release }
 }
 
-/** Much longer than any wait takes, even on a busy machine. */
+/** Much longer than any wait, even on a busy machine. */
 const UNTIL_MS = 120_000
 
 /**
- * Waits until `holds` is true; rejects after two minutes. The polling backs off, because many conditions send a
+ * Waits until `holds` returns true. Rejects after two minutes. The pauses get longer, because many conditions send a
  * request.
  */
 export async function until (holds: () => boolean | Promise<boolean>): Promise<void> {
@@ -212,7 +211,7 @@ export async function dump ({ app }: TestApp): Promise<string> {
   return rows.flat().map(({ text }) => text).join('\n')
 }
 
-/** The successful response of an operation for its rows. */
+/** The successful response of an operation with its rows. */
 export function successReply ({ operation, rows }: Pick<Call, 'operation' | 'rows'>): string {
   if (operation === 'GenerateToken') return loginReply()
   return /Test$|Send$/.test(operation) && operation !== 'Authentication_Test'

@@ -6,14 +6,14 @@ import t from 'tap'
 import { freePort } from '#test/free-port.ts'
 import { NEVER_OVERLOADED, temporaryFolder } from '#test/helper.ts'
 
-/* Runs the blocks of the walk as printed, against real servers, and finds the printed parts in their answers. */
+/* Runs the code blocks of the walk against real servers, and looks for the printed parts in their responses. */
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const WALK = readFileSync(`${ROOT}/src/alloggiati/walk.md`, 'utf8')
 const BLOCKS = [...WALK.matchAll(/^```(sh|json)\n([^]*?)^```$/gm)].map(([, type, block]) => ({ type, block: block! }))
 const END = '@@ end of the block'
 
-/** Starts a process at noon, because at midnight the police service changes its day. */
+/** Starts a process at noon, because the day of the police service changes at midnight. */
 const NOON = `
   const Real = Date, moved = (12 - new Real().getUTCHours()) * 3_600_000
   globalThis.Date = class extends Real {
@@ -25,7 +25,7 @@ const joined = (lines: string) => lines.replaceAll(/\n\s*/g, '')
 
 const skip = spawnSync('curl', ['--version']).status !== 0 && 'needs curl'
 
-t.test('the walk prints the answers of the server', { skip }, async (t) => {
+t.test('the walk prints the responses of the server', { skip }, async (t) => {
   const shell = spawn('bash', {
     cwd: ROOT,
     detached: true,

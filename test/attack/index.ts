@@ -23,8 +23,8 @@ import { users } from './scenarios/users.ts'
 import { waiting } from './scenarios/waiting.ts'
 
 /*
- * `npm run test:attack -- --only lists --cases 20000 --seed 1` attacks a full-size server process from outside and
- * prints one line per attack. Attacks that need no size are ordinary tests.
+ * `npm run test:attack -- --only lists --cases 20000 --seed 1` attacks a full-size server process from outside, and
+ * prints one line per attack. Attacks that need no such size are ordinary tests.
  */
 
 const { values } = parseArgs({

@@ -2,22 +2,22 @@
 export interface Shown {
   /** Figures for the printed line. */
   figures: Readonly<Record<string, number>>
-  /** Violations found. */
+  /** The violations that were found. */
   faults: string[]
 }
 
-/** One way to take the service down or to get unauthorized access. */
+/** One way to make the service unavailable, or to get unauthorized access. */
 export interface Scenario {
   name: string
   run (): Promise<Shown>
 }
 
-/** A violation when the value exceeds its bound. */
+/** Returns a violation when the value exceeds its limit. */
 export function bounded (what: string, value: number, most: number): string[] {
   return value <= most ? [] : [`${what}: ${Math.round(value)} is more than ${most}`]
 }
 
-/** Runs the work and returns the elapsed milliseconds. */
+/** Runs the work, and returns the elapsed milliseconds. */
 export async function timed (work: () => Promise<unknown>): Promise<number> {
   const startedAt = performance.now()
   await work()

@@ -33,14 +33,14 @@ import { runJob } from '#test/run-job.ts'
 const PASSPHRASE = 'càlamo lontano vèneto'
 const ID = '00000000-0000-4000-8000-000000000000'
 
-/** Deterministic noise. */
+/** Noise that is the same in each run. */
 const noise = createCipheriv('aes-256-ctr', Buffer.alloc(32), Buffer.alloc(16)).update(Buffer.alloc(600_000))
 
 const manifest: Manifest = {
   created: '2026-01-01T00:00:00.000Z', masterKey: 'a', migration: 1, version: '1.0.0', columns: { letti: ['id'] }
 }
 
-/** An entry whose content comes in chunks of this size. */
+/** An entry whose content arrives in chunks of this size. */
 function entry (name: string, content: Buffer, piece = 100_000): Entry {
   const pieces = Array.from({ length: Math.ceil(content.length / piece) }, (_, at) =>
     content.subarray(at * piece, (at + 1) * piece))
@@ -60,14 +60,14 @@ function * entries (rows: Buffer, file: Buffer, piece?: number): Generator<Entry
 const sealed = (content: Iterable<Entry>) => buffer(seal(Readable.from(content), PASSPHRASE))
 const whole = await sealed(entries(Buffer.from('1\n2\n'), noise))
 
-/** The reason why these bytes are refused as a backup. */
+/** The reason why a file with these bytes is refused as a backup. */
 async function refusal (file: string, bytes: Buffer, passphrase = PASSPHRASE): Promise<string | undefined> {
   await writeFile(file, bytes)
   return await readBackup(file, passphrase).then(() => undefined, (err: unknown) =>
     err instanceof OperationError ? err.message : String(err))
 }
 
-t.test('rows and files are read back unchanged, with any chunks', async (t) => {
+t.test('rows and files are read back unchanged, with chunks of any size', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   const line = fc.stringMatching(/^[a-z]{0,40}$/).map((text) => `${text}\n`)
   await fc.assert(fc.asyncProperty(
@@ -120,13 +120,13 @@ const saved = (...pieces: Buffer[]) => Readable.from(pieces) as AsyncIterable<Bu
 const write = (file: string, content: AsyncIterable<Buffer>, isOwnName = false) =>
   writeAtomically(file, isOwnName, (partial) => writePartial(partial, content))
 
-t.test('a file gets its name when it is complete, and only its owner can read it', async (t) => {
+t.test('a file gets its name only when it is complete, and only its owner can read it', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'a.tar.age')
   await writeFile(`${file}.partial`, 'the partial file of a killed process')
   async function * broken () {
     yield noise
-    // Like the error of a lost connection, which is not an error of the file.
+    // An error like that of a lost connection, which is no error of the file.
     throw Object.assign(new Error('away'), { syscall: 'read', code: 'ECONNRESET' })
   }
   await t.rejects(write(file, broken()), { message: 'away' })
@@ -164,7 +164,7 @@ t.test('a backup replaces another backup, and no other file', async (t) => {
   t.same(readdirSync(folder), ['cartella', 'chiave', 'legame', 'tubo', 'vero', 'vuoto'], 'no other file is left')
 })
 
-t.test('a backup has all tables and columns of every migration, and of a newer version', async (t) => {
+t.test('a backup contains all tables and columns of every migration, even of a newer version', async (t) => {
   const { sql } = await testDatabase(t, true)
   for (const migration of knownMigrations()) {
     await sql.begin((tx) => carryOut(tx, [migration]))
@@ -182,7 +182,7 @@ const today = testClock().today()
 
 const WHOLE = Buffer.from('age')
 
-t.test('the nightly job makes a backup of the day, removes old ones, and shows in the metrics', async (t) => {
+t.test('the nightly job makes the backup of the day, removes old ones, and updates the metrics', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
   const { app, token, logs } = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
   const authorization = `Bearer ${await token({ name: 'capo', role: 'admin' })}`
@@ -213,7 +213,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   await work('backup-age')
   t.equal(warnings(), 1, 'and no warning is logged')
 
-  // Makes the job fail.
+  // This makes the job fail.
   await rm(BACKUP_DIR, { recursive: true })
   t.equal(await age(), '+Inf')
   t.ok((await call('POST', '/api/v1/jobs/backup/avvia')).statusCode < 300)
@@ -224,7 +224,7 @@ t.test('the nightly job makes a backup of the day, removes old ones, and shows i
   t.same(await events(), [['salvataggio.riuscito', todays], ['salvataggio.fallito', todays]])
 })
 
-t.test('a damaged backup of the day is replaced when the new one is complete', async (t) => {
+t.test('a damaged backup of the day is replaced only when the new one is complete', async (t) => {
   const BACKUP_DIR = temporaryFolder(t)
   const server = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
   const file = backupPath(BACKUP_DIR, today)
@@ -241,7 +241,7 @@ t.test('a damaged backup of the day is replaced when the new one is complete', a
     await t.resolves(verify(file, BACKUP_PASSPHRASE), what)
   }
   await writeFile(file, flipped(0))
-  // A database that seems empty makes the backup fail after its file was created.
+  // The database seems empty, so the backup fails after its file was created.
   await server.app.sql`delete from drizzle.__drizzle_migrations`
   t.match(await runJob(server, 'backup'), { esito: 'fallito' })
   t.ok((await readFile(file)).equals(flipped(0)))
@@ -254,7 +254,7 @@ t.test('requests are answered while the job writes, and the backup is a snapshot
   await saveGuests(call, id, guests(2))
   const other = connect(url, 1)
   t.teardown(other.close)
-  // The job waits for this lock in the middle of its tables, before bookings and guests.
+  // In the middle of its tables, before bookings and guests, the job waits for this lock.
   await other.sql.begin(async (tx) => {
     await tx`set local idle_in_transaction_session_timeout = 0`
     await tx`lock table lettere_benvenuto in access exclusive mode`
@@ -296,7 +296,7 @@ t.test('a backup interrupted by a restart is repeated by the next server', async
   t.same(backups, [`locanda-${testClock().today()}.tar.age`])
 })
 
-t.test('a nightly backup is verified after its transaction, and renamed after that', async (t) => {
+t.test('a nightly backup is verified after its transaction, and then renamed', async (t) => {
   const folder = temporaryFolder(t)
   const { url, sql } = await testDatabase(t)
   const own = connect(url, 1)
@@ -304,7 +304,7 @@ t.test('a nightly backup is verified after its transaction, and renamed after th
   const source = { sql: own.sql, backend: folderBackend(folder), keys: createKeys(Buffer.alloc(32)) }
   const path = join(folder, 'a.tar.age')
   const seen: unknown[] = []
-  // The first call paces the writing, the second one the verification.
+  // The first call throttles the writing, and the second one the verification.
   let times = 0
   const pace: Pace = async function * (pieces) {
     if (++times === 2) {

@@ -40,7 +40,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
     const path = join(folder, 'locanda.tar.age')
     await writeFile(path, 'age-encryption.org/v1\n di prima')
     const { sql, close } = connect(server.url, 1)
-    // The tool has written other tables, and waits for this one.
+    // The tool has written other tables, and now waits for this one.
     await sql.begin(async (tx) => {
       await tx`set local idle_in_transaction_session_timeout = 0`
       await tx`lock table users in access exclusive mode`
@@ -66,7 +66,7 @@ t.test('lost or truncated files are named, and the rest is saved and restored', 
   const { upload } = uploading(server)
   const image = await jpeg()
   for (const guest of [0, 1, 2, 3, 4]) await upload(booking, { guest, image })
-  // Sorted in the order of the backup: the damaged files are between two intact ones.
+  // In the order of the backup, so that the damaged files are between two intact ones.
   const ids = (await server.app.sql<{ id: string }[]>`select id from objects order by id`).map(({ id }) => id)
   const lost = ids.slice(1, 4)
   const { sql, close } = connect(server.url, 1, { statement_timeout: '0' })

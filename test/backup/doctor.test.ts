@@ -74,7 +74,7 @@ t.test('missing settings and a late backup are warnings, with exit status 0', as
   for (const subject of ['posta', 'salvataggi', 'indirizzo', 'proxy']) t.match(found[subject], /^avviso: /, subject)
 })
 
-t.test('each broken part is a fault that says what to do, with exit status 1', async (t) => {
+t.test('each broken part is an error with advice, with exit status 1', async (t) => {
   const closed = await freePort()
   const nonsense = await fakeProvider(t, json(405, {}))
   police.on.Authentication_Test = response(refusalReply('Authentication_Test', 'CREDENZIALI'))
@@ -95,7 +95,7 @@ t.test('each broken part is a fault that says what to do, with exit status 1', a
     ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/],
     ['configurazione', { MASTER_KEY: '', DATA_DIR: fileURLToPath(import.meta.url) }, /DATA_DIR: .* non è una cartella/]
   ]
-  // With a stored file, the file store is checked.
+  // Without a stored file, the file store is not checked.
   const place = { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }
   await server.app.files.write(Buffer.from('a'), place, 9)
   for (const [subject, more, expected] of cases) {
@@ -112,7 +112,7 @@ t.test('each broken part is a fault that says what to do, with exit status 1', a
 const certificate = selfSigned(t.testdir(), 'IP:127.0.0.1')
 const skip = certificate === undefined && 'openssl is not installed: no certificate to test with'
 
-t.test('a certificate that is not accepted is a fault that names TLS, for every server', { skip }, async (t) => {
+t.test('a certificate that is not accepted is an error that names TLS, for every server', { skip }, async (t) => {
   const { url } = await serve(t, undefined, certificate)
   const tlsSmtp = await startSmtp(t, { ...certificate, secure: true })
   const { code, found } = await doctor({
@@ -135,7 +135,7 @@ t.test('a certificate that is not accepted is a fault that names TLS, for every 
   }
   t.match(found.polizia, /^errore: .*connessione sicura non riuscita \(\w*CERT\w*\)/)
 
-  // PostgreSQL's answer to a request for TLS.
+  // PostgreSQL's response to a request for TLS.
   const port = await listening(t, createServer((socket) => {
     socket.once('data', () => {
       socket.write('S')
@@ -146,7 +146,7 @@ t.test('a certificate that is not accepted is a fault that names TLS, for every 
   t.match((await doctor({ DATABASE_URL })).found.database, /^errore: DATABASE_URL: .*TLS.* \(\w*CERT\w*\)/)
 })
 
-t.test('a Redis that does not answer is a fault, and its connections are closed', async (t) => {
+t.test('a Redis that does not respond is an error, and its connections are closed', async (t) => {
   const sockets = new Set<Socket>()
   const port = await listening(t, createServer((socket) => {
     sockets.add(socket)
@@ -158,10 +158,10 @@ t.test('a Redis that does not answer is a fault, and its connections are closed'
   await until(() => sockets.size === 0)
 })
 
-t.test('less free space in BACKUP_DIR than the last backup took is a fault', async (t) => {
+t.test('less free space in BACKUP_DIR than the size of the last backup is an error', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, `locanda-${testClock().today()}.tar.age`)
-  // A sparse file, larger than any free space.
+  // A sparse file that is larger than any free space.
   await writeFile(file, '')
   await truncate(file, 2 ** 43)
   const { found } = await doctor({ BACKUP_DIR: folder })
@@ -177,7 +177,7 @@ t.test('a BACKUP_DIR inside DATA_DIR is a warning', async (t) => {
   t.match(await backupFinding(), /^avviso: l’ultimo è di 0 ore fa; BACKUP_DIR è in DATA_DIR/)
 })
 
-/* Commands beside an installation with the embedded PostgreSQL, as `make start` creates it. */
+/* Commands for an installation with the embedded PostgreSQL, as `make start` creates it. */
 
 const PORT = String(await freePort())
 const folder = temporaryFolder(t)
@@ -221,7 +221,7 @@ const FRESH = {
   proxy: 'ok: nessuno'
 }
 
-t.test('the commands work with the embedded PostgreSQL, beside a running server and without it', async (t) => {
+t.test('the commands work with the embedded PostgreSQL, with and without a running server', async (t) => {
   const server = await start(t, installed)
   const made = await fetch(`${address}/api/v1/prenotazioni`, {
     method: 'POST',
@@ -266,7 +266,7 @@ t.test('the commands work with the embedded PostgreSQL, beside a running server 
   const restored = await restore()
   t.equal(restored.code, 0, restored.stderr)
   t.notOk(clusterOf(next.DATA_DIR))
-  // In this process, which takes a fifth of the time of a child process.
+  // In this process, which takes a fifth of the time that a child process would take.
   const { app, call } = await build(t, { DATA_DIR: next.DATA_DIR, DATABASE_URL: '' })
   t.match((await call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Ada Salvata' }] })
   t.ok(clusterOf(next.DATA_DIR))
@@ -278,7 +278,7 @@ t.test('an unreadable key is reported as unreadable, not as missing', async (t) 
   const none = await examine({ ...installed, DATA_DIR: join(folder, 'none') })
   t.equal(none.code, 1)
   t.match(none.found.configurazione, /^errore: MASTER_KEY manca, e non c’è .*none\/master\.key/)
-  // A loop of symbolic links, so that root cannot read the key either.
+  // A loop of symbolic links, which even root cannot read as a key.
   const closed = temporaryFolder(t)
   await symlink('master.key', join(closed, 'master.key'))
   const unreadable = await examine({ ...installed, DATA_DIR: closed })

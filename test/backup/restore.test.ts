@@ -62,7 +62,7 @@ async function look ({ app, call }: TestApp, booking: number, submission: number
   }
 }
 
-/** A server with data: a booking with guests and an image, a submission, a receipt, an administrator. */
+/** A server with data: a booking with guests and an image, a submission, a receipt and an administrator. */
 async function worked (t: Test) {
   const police = await standIn(t)
   police.on.Ricevuta = response(plainResponse('Ricevuta')
@@ -103,7 +103,7 @@ await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('ferie'
 const made = await act(['--json', 'backup', file], { env: own })
 await server.app.sql`update invii_sospensioni set tolta_da = 'anna', tolta_il = now()`
 
-/** Lists the tables, and whether there is any file. */
+/** Lists the tables, and whether any file exists. */
 async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
   const { sql, close } = connect(env.DATABASE_URL, 1)
   const tables = await sql`select from pg_tables where schemaname in ('public', 'drizzle')`
@@ -130,13 +130,13 @@ async function describe (url: string) {
   return found
 }
 
-/** An empty installation after the loss of everything. */
+/** An empty installation, as after the loss of the server. */
 const afterwards = await empty(t)
 
 const restored = await act(['restore', file], { env: afterwards })
 const shapes = { restored: await describe(afterwards.DATABASE_URL), own: await describe(server.url) }
 
-t.test('a backup of a running server is one private, encrypted file', async (t) => {
+t.test('the backup of a running server is one private, encrypted file', async (t) => {
   t.equal(made.code, 0, made.stderr)
   const summary = JSON.parse(made.stdout) as Record<string, unknown>
   t.match(summary, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
@@ -171,7 +171,7 @@ const skip = tools.length > 0 && `not installed: ${tools.join(', ')}`
 
 t.test('the command age opens a backup', { skip }, async (t) => {
   const archive = join(temporaryFolder(t), 'locanda.tar')
-  // It reads the passphrase only from a terminal.
+  // `age` reads the passphrase only from a terminal.
   const child = spawn('script', ['-qec', `age -d -o ${archive} ${file}`, '/dev/null'], { stdio: 'pipe' })
   child.stdout.once('data', () => { child.stdin.write(`${BACKUP_PASSPHRASE}\n`) })
   t.same(await once(child, 'close'), [0, null])
@@ -179,7 +179,7 @@ t.test('the command age opens a backup', { skip }, async (t) => {
   t.equal(rows.trim().split('\n').length, 1)
 })
 
-t.test('a restored server gives the same answers as the lost one', async (t) => {
+t.test('a restored server gives the same responses as the lost one', async (t) => {
   t.equal(restored.code, 0, restored.stderr)
   const { DATABASE_URL, DATA_DIR, MASTER_KEY } = afterwards
   const next = await build(t, { ...environ, DATABASE_URL, DATA_DIR, MASTER_KEY })
@@ -214,7 +214,7 @@ t.test('a restore keeps triggers, foreign keys, indexes and sequences', async (t
   t.same(shapes.restored, shapes.own)
 })
 
-t.test('a backup that cannot be restored is refused in one line, and leaves nothing', async (t) => {
+t.test('a backup that cannot be restored is refused in one line, and leaves no table or file', async (t) => {
   const env = await empty(t)
   const content = await readFile(file)
   const cut = join(folder, 'tagliato.tar.age')
@@ -324,13 +324,13 @@ t.test('a backup names and skips tables and columns of the operator, and can be 
 
 const SMALL = { statement_timeout: '0' }
 
-t.test('a backup fails when the disk is full in the middle of a table, and leaves no file', async (t) => {
+t.test('a backup fails when the disk becomes full in the middle of a table, and leaves no file', async (t) => {
   await server.app.sql`insert into eventi (id, tipo, oggetto, dettaglio, quando)
     select gen_random_uuid(), 'allarme.sollevato', 'prova:' || n, (
       select string_agg(encode(sha512((n * 97 + k)::text::bytea), 'hex'), '') from generate_series(1, 60) k
     ), now() from generate_series(1, 2000) n`
   const path = join(folder, 'pieno.tar.age')
-  // Limit of 512 KiB in blocks of 512 bytes. Beyond it writes fail as on a full disk, if the signal is ignored.
+  // Limit of 512 KiB, in blocks of 512 bytes. Above it writes fail as on a full disk, if the signal is ignored.
   const ignore = '--import=data:text/javascript,process.on("SIGXFSZ", () => {})'
   const limited = ['-c', 'ulimit -f 1000; exec "$0" "$@"', process.execPath, ignore, PROGRAM, 'backup', path]
   const child = spawn('sh', limited, { env: { ...own, LC_ALL: 'C' }, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -353,7 +353,7 @@ t.test('restored files are removed when the transaction fails', async (t) => {
     ...real,
     async put (id, content) {
       if (written > 0) t.match(await left(env), { files: written })
-      // The last file identifies the database of the file store.
+      // The last file identifies the database to which the file store belongs.
       if (written > 0) throw new Error('the place does not answer')
       await real.put(id, content)
       written++
@@ -366,7 +366,7 @@ t.test('restored files are removed when the transaction fails', async (t) => {
   t.same(await left(env), { tables: 0, files: 0 })
 })
 
-/** Runs the real tool, and sends it a signal once a condition holds; returns its output. */
+/** Runs the real tool, and sends it a signal when a condition is true. Returns the output. */
 async function killed (
   args: string[], env: Record<string, string>, isReached: () => boolean, signal: 'SIGKILL' | 'SIGINT' = 'SIGKILL'
 ): Promise<string> {

@@ -24,7 +24,7 @@ interface Restored {
   ripetuti: Record<string, string[]> | null
 }
 
-/** A person with a session, and a key made in it. */
+/** A person with a session, and with a key that was made in this session. */
 async function person ({ app }: TestApp, name: string, role: 'admin' | 'operator' = 'operator') {
   const { access_token, refresh_token, user: { id } } = await signIn(app, name, role)
   const authorization = `Bearer ${access_token}`
@@ -33,7 +33,7 @@ async function person ({ app }: TestApp, name: string, role: 'admin' | 'operator
   return { id, authorization, refresh_token, apiKey, keyId }
 }
 
-/** A backup, then revocations and erasures that it lacks. */
+/** A backup, and later revocations and erasures, which the backup lacks. */
 async function lost () {
   const server = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
   const [capo, anna, bruno, carla] = [
@@ -65,7 +65,7 @@ async function lost () {
   await change('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [deleted.id] })
   await store(server, 'public', 'via.txt', 'nuovo contenuto')
   await change('DELETE', '/storage/v1/object/public', { prefixes: ['via.txt'] })
-  // An id that the backup lacks, and that the next booking after a restore gets.
+  // An id that the backup lacks. After a restore the next booking gets this id.
   const later = await create(server.call)
   await change('POST', `/api/v1/prenotazioni/${later.id}/cancellazione`)
   await runJob(server, 'erasures-file')
@@ -86,7 +86,7 @@ async function restore (t: Test, path: string, args: readonly string[] = []) {
 const start = (t: Test, { DATABASE_URL, DATA_DIR, MASTER_KEY }: typeof env) =>
   build(t, { DATABASE_URL, DATA_DIR, MASTER_KEY, BACKUP_DIR, BACKUP_PASSPHRASE })
 
-t.test('the file of erasures contains ids only, and only its owner can read it', async (t) => {
+t.test('the file of erasures contains only ids, and only its owner can read it', async (t) => {
   t.equal((await stat(join(BACKUP_DIR, listName))).mode & 0o777, 0o600)
   t.match(listName, /^locanda-cancellazioni-[0-9a-f]{16}\.json$/)
   const { fino_a, impronta, ...rest } = JSON.parse(await readFile(join(BACKUP_DIR, listName), 'utf8')) as
@@ -104,7 +104,7 @@ t.test('the file of erasures contains ids only, and only its owner can read it',
   t.notMatch(JSON.stringify(rest), /example\.org|via\.txt/)
 })
 
-t.test('a restore ends all access, and repeats erasures and bans of the file beside the backup', async (t) => {
+t.test('a restore ends all access, and repeats the erasures and bans that the file lists', async (t) => {
   const restored = await restore(t, backup, ['--json'])
   const result = JSON.parse(restored.stdout) as Restored
   t.equal(result.sessioni_terminate, 4)
@@ -153,7 +153,7 @@ t.test('a restore ends all access, and repeats erasures and bans of the file bes
   t.equal(names.length, 2, 'the restored database has a file of its own')
 })
 
-t.test('without a valid file a restore says from when on erasures must be repeated', async (t) => {
+t.test('without a valid file, a restore reports from when on erasures must be repeated', async (t) => {
   const folder = temporaryFolder(t)
   const path = join(folder, basename(backup))
   await copyFile(backup, path)

@@ -2,10 +2,10 @@ declare module 'autocannon' {
   interface Options {
     url: string
     connections: number
-    /** Seconds; or `amount` of requests. */
+    /** Duration in seconds. Alternatively `amount` is the number of requests. */
     duration?: number
     amount?: number
-    /** Milliseconds. */
+    /** Interval of samples in milliseconds. */
     sampleInt?: number
     headers?: Record<string, string>
     method?: 'GET' | 'POST'

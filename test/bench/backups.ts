@@ -16,8 +16,8 @@ import { storeFiles } from './stored-files.ts'
 import { startSystemPostgres } from './system-postgres.ts'
 
 /*
- * Measures backup throughput against `pg_dump` and `tar`, on a large installation so that process startup does not
- * count. Also measures a server's memory and request latency during a nightly backup.
+ * Measures backup throughput against `pg_dump` and `tar`, on a large installation, so that the start of a process
+ * hardly matters. Also measures a server's memory and request latency during a nightly backup.
  */
 const LARGE = { bookings: 1_000_000, count: 10_000, size: 100 * 1024 }
 const MIDDLING = { bookings: 100_000, count: 200, size: 1024 * 1024 }
@@ -38,8 +38,8 @@ async function installation (clusterUrl: string, { bookings, ...files }: typeof 
 }
 
 /**
- * Compares with `pg_dump`, which compresses, and `tar`, which does not. Neither encrypts. Skipped when the system has
- * no PostgreSQL.
+ * Compares with `pg_dump`, which compresses, and with `tar`, which does not. Neither of them encrypts. Skipped when
+ * PostgreSQL is not installed.
  */
 export async function backupThroughput (): Promise<BenchResult[]> {
   const postgres = await startSystemPostgres()

@@ -7,9 +7,7 @@ import { interleaved, within, type BenchResult } from './harness.ts'
 const RECORDS = 600
 const PASSES = 400
 
-/**
- * Compares the codec with the minimal code for the same work, which pads and joins or slices and trims without checks.
- */
+/** Compares the codec with minimal code for the same work: it pads and joins, or slices and trims, without checks. */
 export async function codecBench (): Promise<BenchResult[]> {
   const records = Array.from({ length: RECORDS }, (_, index) => sample(index))
   const lines = records.map(encode)
@@ -23,7 +21,7 @@ export async function codecBench (): Promise<BenchResult[]> {
   return results
 }
 
-/** Results are kept, so that V8 cannot optimize the work away. */
+/** Results are stored, so that V8 cannot omit the work. */
 const kept: unknown[] = []
 let sink = 0
 

@@ -16,7 +16,7 @@ const BODY = {
 const CONNECTIONS = 8
 const AMOUNT = 2000
 
-/** A database without synchronous commit: waiting for the disk would hide the difference. */
+/** A database without synchronous commit, because the wait for the disk would hide the difference. */
 export async function databaseForCreations (clusterUrl: string): Promise<string> {
   const url = await emptyDatabase(clusterUrl, 'bench_creations')
   await administer(url, (sql) => sql.unsafe('alter database bench_creations set synchronous_commit = off'))
@@ -44,7 +44,7 @@ async function create (server: Running, spent: number[]): Promise<number> {
     body: JSON.stringify(BODY),
     connections: CONNECTIONS,
     amount: AMOUNT,
-    // autocannon notices the end only at a sample.
+    // autocannon checks for its end only at each sample.
     sampleInt: 10,
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }
   })

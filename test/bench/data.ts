@@ -1,17 +1,17 @@
 import postgres from 'postgres'
 import { migrate } from '#src/database/migrate.ts'
 
-/** Number of stays in `MONTH` in every database. All others end years before. */
+/** Number of stays in `MONTH` in every database. All other stays end years before. */
 const IN_MONTH = 300
-/** The others arrive on this many consecutive days from `FIRST_DAY`. */
+/** Number of consecutive days from `FIRST_DAY` on which the other stays arrive. */
 const DAYS = 9000
 const FIRST_DAY = '1990-01-01'
 
 export const MONTH = { start: '2026-11-01', end: '2026-12-01' }
-/** A day of that month, which the servers use as today. */
+/** A day of that month, which is today for the servers. */
 export const TODAY = '2026-11-15'
 
-/** The last arrival among the first `count` of `total` bookings by arrival, outside `MONTH`. */
+/** The last arrival among the first `count` of `total` bookings in order of arrival, outside `MONTH`. */
 export function lastDayOf (count: number, total: number): string {
   const days = Math.floor(count / ((total - IN_MONTH) / DAYS))
   return new Date(Date.parse(FIRST_DAY) + (days - 1) * 86_400_000).toISOString().slice(0, 10)

@@ -11,7 +11,7 @@ const BYTES = 2 * 1024 * 1024
 const DOWNLOADS = 24
 const PARALLEL = 8
 
-/** Compares decrypting downloads with `@fastify/static` on the same plain bytes. */
+/** Compares downloads with decryption with `@fastify/static` on the same plain bytes. */
 export async function downloads (clusterUrl: string): Promise<BenchResult[]> {
   const folders = { ours: temporaryFolder(), peer: temporaryFolder() }
   const image = randomBytes(BYTES)

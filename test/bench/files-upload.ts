@@ -8,22 +8,22 @@ import { interleaved, within, type BenchResult } from './harness.ts'
 import { API_KEY, type Running } from './process.ts'
 
 const SIZE = { width: 4000, height: 3000 }
-/** Gives about 2 MB. */
+/** This quality gives about 2 MB. */
 const QUALITY = 88
 const ROUNDS = 31
 
-/** The quality of stored images, which the peer uses too. */
+/** The quality of stored images. The peer uses the same. */
 const STORED_QUALITY = 90
 
 /**
  * Compares a 2 MB photo upload (base64, decoding, encoding, encryption, disk, database) with decoding and encoding
- * alone. The peers are sharp's defaults, and our settings, which avoid its second pass. Sharp takes 44 of 68 ms, the
- * file with two fsyncs 8, the database 6.
+ * alone. The peers are sharp with its defaults, and with this server's settings, which avoid a second pass. Sharp takes
+ * 44 of 68 ms, the file with two fsyncs 8, the database 6.
  */
 export async function uploads ({ url }: Running): Promise<BenchResult[]> {
   const photo = await makePhoto()
   const booking_id = await makeBooking(url)
-  // Prepared once: the client's own work must not count.
+  // Prepared once, because the client's own work must not count.
   const body = Buffer.from(JSON.stringify({
     booking_id, guest_idx: 0, side: 'front', base64Image: photo.toString('base64'), ext: 'jpg'
   }))
@@ -37,7 +37,7 @@ export async function uploads ({ url }: Running): Promise<BenchResult[]> {
   ]
 }
 
-/** Soft shapes with grain, similar to a photo. */
+/** Soft shapes with noise, similar to a photo. */
 async function makePhoto (): Promise<Buffer> {
   const shapes = sharp(randomBytes(100 * 75 * 3), { raw: { width: 100, height: 75, channels: 3 } })
   const grain = await sharp(randomBytes(1000 * 750 * 3), { raw: { width: 1000, height: 750, channels: 3 } })
@@ -54,7 +54,7 @@ async function makeBooking (url: string): Promise<number> {
 
 const agent = new Agent({ keepAlive: true })
 
-/** Posts without `fetch`, whose overhead of 4 ms for this size would count as the server's. */
+/** Posts without `fetch`. Its overhead of 4 ms for this size would count as time of the server. */
 async function post<T> (url: string, path: string, body: Buffer): Promise<T> {
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': body.length }
   const sent = request(url + path, { agent, method: 'POST', headers }).end(body)

@@ -17,7 +17,7 @@ import { temporaryFolder } from './process.ts'
 
 const MB = 1024 * 1024
 const SIZE = 500 * MB
-/** Memory is measured after this many bytes. Before, garbage accumulates until the first collections. */
+/** Memory is measured after this many bytes, because garbage grows until the first collections. */
 const SETTLED = 200 * MB
 const ROUNDS = 5
 const PLACE = { bucket: 'public', name: 'grande', contentType: 'application/octet-stream', owner: null }
@@ -69,7 +69,7 @@ export async function filesBench (url: string): Promise<BenchResult[]> {
   }
 }
 
-/** Yields one buffer repeatedly, so that all garbage comes from the storage. */
+/** Yields the same buffer again and again, so that all garbage comes from the storage. */
 function * zeros (settled: () => void): Generator<Buffer> {
   const piece = Buffer.alloc(MB)
   for (let bytes = 0; bytes < SIZE; bytes += MB) {

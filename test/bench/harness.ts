@@ -1,9 +1,9 @@
 import { performance } from 'node:perf_hooks'
 
-/** One measured claim. `ratio` is Locanda's time over the peer's, or an amount with a unit. `bound` is the claim. */
+/** One measured claim. `ratio` is Locanda's time over the peer's, or an amount with a unit. `bound` is the limit. */
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 
-/** A contestant returns its milliseconds, or nothing to be timed from outside. */
+/** A contestant returns its milliseconds. If it returns none, the caller measures the time. */
 type Contestant = () => number | undefined | void | Promise<number | undefined | void>
 
 /** Results over all rounds: median, lowest and highest ratio, and the median milliseconds of both sides. */
@@ -12,8 +12,8 @@ export interface Measured { name: string, ratio: number, lowest: number, highest
 export interface Rounds { rounds?: number, warmUps?: number }
 
 /**
- * Runs two contestants alternately, so that other load affects both, and compares them by round. They take turns in
- * going first.
+ * Runs two contestants alternately, so that other load affects both, and compares them in each round. The first
+ * contestant of a round alternates.
  */
 export async function interleaved (
   name: string,
@@ -58,7 +58,7 @@ export function within (limit: number, measured: Measured): BenchResult {
   }
 }
 
-/** Claims that our throughput is at least `limit` times the peer's. */
+/** Claims that Locanda's throughput is at least `limit` times the peer's. */
 export function atLeast (limit: number, measured: Measured): BenchResult {
   const { name, lowest, highest } = measured
   const ratio = 1 / measured.ratio

@@ -12,7 +12,7 @@ const PATHS = { detail: DETAIL, 'page of the list': '/api/v1/prenotazioni?limit=
 
 /**
  * Compares requests per second of one server and of two on one database, with the same clients. They share the CPU with
- * PostgreSQL and the clients, so few cores limit the gain.
+ * PostgreSQL and the clients, so with few cores the gain is small.
  */
 export async function instances (cluster: string): Promise<BenchResult[]> {
   const databaseUrl = await fill(cluster, 'bench_instances', BOOKINGS)
@@ -34,7 +34,7 @@ export async function instances (cluster: string): Promise<BenchResult[]> {
 
 async function compare (name: string, path: string, servers: readonly Running[]): Promise<BenchResult> {
   const spent: number[] = []
-  /** The sum over these servers. */
+  /** The sum for these servers. */
   const perSecond = async (which: readonly Running[]) => {
     const times = await Promise.all(which.map((server) => load(server, path, spent)))
     return times.reduce((sum, time) => sum + 1000 / time, 0)

@@ -11,15 +11,15 @@ interface History {
   days?: number
 }
 
-/** Every n-th submission was acquired only in part, so one guest must be sent again. */
+/** Every n-th submission was acquired only in part, so that one guest must be sent again. */
 const PARTLY = 500
 /** Tables whose triggers are disabled during the fill. */
 const FILLED = ['prenotazioni', 'invii', 'invii_schedine', 'invii_tentativi', 'invii_esiti', 'invii_transizioni']
 
 /**
  * Fills a migrated, empty database with a busy account's history: bookings, submissions, attempts, observations,
- * transitions and receipts. Each booking has one submission, with ten rows per three of them. All days but today have
- * receipts. Triggers are disabled, so hashes are fake and counts are inserted directly.
+ * transitions and receipts. Each booking has one submission, and three submissions have ten rows. All days except today
+ * have receipts. Triggers are disabled, so hashes are fake and counts are inserted directly.
  */
 export async function fillLedger (sql: postgres.Sql, { submissions, today, days = 1095 }: History): Promise<void> {
   await sql.begin(async (tx) => {
@@ -30,7 +30,7 @@ export async function fillLedger (sql: postgres.Sql, { submissions, today, days 
 
 function steps (submissions: number, today: Day, days: number): string[] {
   const perDay = Math.ceil(submissions / days)
-  // Two, three or five guests; one to seven nights.
+  // Two, three or five guests, for one to seven nights.
   const guests = '(array[2, 3, 5])[1 + i % 3]'
   const nights = '(1 + i % 7)'
   const day = `(date '${today}' - ${days - 1} + (i - 1) / ${perDay})`

@@ -14,14 +14,14 @@ import { fillLedger } from './ledger-data.ts'
 import { API_KEY, startLocanda, type Running } from './process.ts'
 import { growthOf, latency } from './requests.ts'
 
-/** Three years of a busy account, with ten rows per three submissions. */
+/** Submissions of three years of a busy account. Three submissions have ten rows. */
 const SUBMISSIONS = 300_000
-/** Sends for the dispatch time, after warm-up ones. */
+/** Number of Sends for the dispatch time, after warm-up Sends. */
 const WARM_UPS = 150
 const SENDS = 40
-/** Past days to reconcile. */
+/** Number of past days to reconcile. */
 const DAYS = 40
-/** Sequential requests per latency measurement. */
+/** Number of requests per latency measurement. */
 const CONCURRENCY = 20
 const ROUNDS = 3
 
@@ -62,7 +62,7 @@ async function requests (server: Running): Promise<BenchResult[]> {
 }
 
 /**
- * Measures dispatch time from the police side: from the connection of the Send, when the ledger starts to commit the
+ * Measures dispatch time at the police service: from the connection of the Send, when the ledger begins to commit the
  * attempt, to its first byte.
  */
 async function dispatches (server: Running, police: StandIn): Promise<BenchResult> {

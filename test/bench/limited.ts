@@ -3,8 +3,8 @@ import { build } from '#src/app.ts'
 import { readConfig } from '#src/config/config.ts'
 
 /*
- * The normal server, or with `WITHOUT_LIMITS` one without rate limit and Idempotency-Key, to measure their cost. A
- * separate process that prints its address.
+ * A separate process that prints its address: the normal server or, with `WITHOUT_LIMITS`, one without rate limit and
+ * Idempotency-Key. The difference shows the cost of both.
  */
 const { WITHOUT_LIMITS, ...environ } = process.env
 const config = readConfig(environ)

@@ -32,7 +32,7 @@ const LETTER: PdfJob = {
 export async function pdfBench (): Promise<BenchResult[]> {
   const [some, many] = [tableOf(1000), tableOf(10_000)]
   return [
-    // First, because garbage of large tables would hide growth.
+    // Must be first, because garbage of large tables would hide growth.
     await memoryAfter(),
     within(1.5, await interleaved(
       'welcome letter, warm, against pdfkit', ours(LETTER), () => ignore(drawLetter([1, 2, 3].map(prose))),
@@ -57,7 +57,7 @@ function prose (seed: number): string {
 
 interface Table { job: PdfJob, titles: string[], rows: string[][] }
 
-/** A table from a minimal template, like pdfkit's: no summary, no chart. */
+/** A table from a minimal template, like pdfkit's: without summary and chart. */
 function tableOf (count: number): Table {
   const objects = Array.from({ length: count }, (_, at) => ({
     codice: `L${at % 40}`,
@@ -89,7 +89,7 @@ async function ignore (work: Promise<unknown>): Promise<void> {
   await work
 }
 
-/** Starts a new browser for each PDF, as a server without a running one would. */
+/** Starts a new browser for each PDF, like a server without a running browser. */
 async function againstBrowser ({ job, titles, rows }: Table): Promise<BenchResult[]> {
   const folder = temporaryFolder()
   const page = join(folder, 'report.html')
@@ -137,7 +137,7 @@ async function besideTen (job: PdfJob): Promise<BenchResult> {
 }
 
 /**
- * Percentage growth of resident memory from letter 50 to letter 500. Runs in a worker, whose memory limit forces
+ * Percentage growth of resident memory from letter 50 to letter 500. Runs in a worker, because its memory limit forces
  * garbage collection.
  */
 async function memoryAfter (): Promise<BenchResult> {

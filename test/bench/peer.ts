@@ -5,8 +5,8 @@ import { Type } from '@sinclair/typebox'
 import { Booking, BookingResponse, BookingDetailResponse } from '#schemas/booking.ts'
 
 /*
- * The minimal equivalent service: bare Fastify, the same SQL prepared by the driver, the same schemas. A separate
- * process that prints its address.
+ * A separate process that prints its address: the minimal equivalent service, with only Fastify, the same SQL prepared
+ * by the driver, and the same schemas.
  */
 const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: Math.max(4, availableParallelism() * 2),
@@ -61,7 +61,7 @@ app.post<{ Body: Record<string, string | number> }>(
 
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`)
 
-/** A type that the driver passes through as text. */
+/** A type whose text the driver returns unchanged. */
 function asText (oid: number) {
   return { to: oid, from: [oid], serialize: String, parse: String }
 }

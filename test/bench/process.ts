@@ -14,10 +14,10 @@ export const ADMIN = { email: 'capo@example.org', password: 'una-frase-di-prova-
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
 const READY_LIMIT_MS = 60_000
-/** Clock ticks per second in `/proc`, constant on Linux. */
+/** Clock ticks per second in `/proc`. The number is constant on Linux. */
 const TICKS = 100
 
-/** A measured server in its own process. */
+/** A measured server in a separate process. */
 export interface Running {
   url: string
   /** Milliseconds from spawn to the first success of `/health/ready`. */

@@ -52,7 +52,7 @@ export async function load (
   return (duration * 1000) / requests.total
 }
 
-/** Number of requests in the endurance run. */
+/** Number of requests in the long run. */
 const LONG_RUN = 300_000
 const TENTHS = 10
 
@@ -66,7 +66,7 @@ export async function endurance (server: Running): Promise<BenchResult> {
       url: server.url + DETAIL,
       connections: CONNECTIONS,
       amount,
-      // autocannon notices the end only at a sample.
+      // autocannon checks for its end only at each sample.
       sampleInt: 10,
       headers: KEY
     })
@@ -83,7 +83,7 @@ export async function endurance (server: Running): Promise<BenchResult> {
   }
 }
 
-/** Compares latency with many and few bookings. It must not depend on their number. */
+/** Compares latency with many and with few bookings, because it must not depend on their number. */
 export async function growth (many: Running, few: Running): Promise<BenchResult[]> {
   const month = `/api/prenotazioni?start=${MONTH.start}&end=${MONTH.end}`
   return [
@@ -112,7 +112,7 @@ export async function searching (many: Running): Promise<BenchResult[]> {
   for (const [name, query, limit] of [
     ['search of a code', 'q=BK-777777&limit=20', 30],
     ['search of what is nowhere', 'q=zanzibar&limit=20', 30],
-    // The trigram index helps least with words that every booking has.
+    // The trigram index helps least with words that every booking contains.
     ['search of a name whose words all others share', 'q=Prova%20777777&limit=20', 60],
     ['first page of the list with its count', 'limit=20', 30]
   ] as const) {
@@ -169,7 +169,7 @@ export async function memory (server: Running, total: number): Promise<BenchResu
   ]
 }
 
-/** Peak memory growth during one transfer of at least this many bytes. A slow reader pauses after each chunk. */
+/** Growth of peak memory during one transfer of at least this many bytes. A slow reader pauses after each chunk. */
 export async function growthOf (server: Running, path: string, atLeast: number, pauseMs = 0): Promise<number> {
   const before = server.resident()
   server.forgetPeak()

@@ -17,17 +17,17 @@ interface Rush { bookings: number, callMs: number }
 
 /** The evening of a large establishment, with one second per police call. Takes minutes. */
 export const BIG_RUSH: Rush = { bookings: 200, callMs: 1000 }
-/** A smaller one, for every run. */
+/** A smaller rush, which every run includes. */
 export const SMALL_RUSH: Rush = { bookings: 15, callMs: 1000 }
 
-/** Limits in seconds: until the last of many responses, and for all bookings of a day in one request. */
+/** Limits in seconds: until the last of many responses, and for a request with all bookings of a day. */
 const RESPONSE_S = 26
 const DAY_S = 30
-/** Rows per Send of a day. */
+/** Rows in one Send of a day. */
 const ROWS = 50
 const NIGHTS = 3
 
-/** Measures how long simultaneous bookings take, in separate requests and in one. Counts guests acquired twice. */
+/** Measures the time for many simultaneous bookings, in separate requests and in one. Counts double acquisitions. */
 export async function rushBench (clusterUrl: string, name: string, rush: Rush): Promise<BenchResult[]> {
   return [
     ...await onServer(clusterUrl, `${name}_singly`, rush, oneByOne),
@@ -61,7 +61,7 @@ async function onServer (clusterUrl: string, database: string, rush: Rush, arriv
   }
 }
 
-/** One request per booking, all at once. Ideally the Sends follow each other without a gap. */
+/** Sends one request per booking, all at once. Ideally no gap is between two Sends. */
 async function oneByOne (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
   const start = performance.now()
   const responses = await Promise.all(Array.from({ length: bookings }, async (_, n) => {
@@ -71,7 +71,7 @@ async function oneByOne (server: Running, police: StandIn, { bookings, callMs }:
   }))
   await acquired(police, bookings * 2)
   const took = performance.now() - start
-  // Plus a login and the first test call.
+  // The two further calls are a login and the first test call.
   const ideal = (bookings + 2) * callMs
   const what = `${bookings} bookings at once, ${callMs} ms a call`
   return [
@@ -120,7 +120,7 @@ function guestsOf (n: number) {
   return [2 * n, 2 * n + 1].map((one) => guestNo(one, { numero_documento: `CA${10_000 + one}AA` }))
 }
 
-/** Waits until the police has acquired this many rows, up to a timeout. */
+/** Waits until the police has acquired this number of rows, or a timeout. */
 async function acquired (police: StandIn, rows: number): Promise<void> {
   const limit = performance.now() + 600_000
   while (police.acquired().length < rows) {

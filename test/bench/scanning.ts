@@ -24,7 +24,7 @@ const TODAY = '2026-01-01'
 const PARSES = 20_000
 const TIMED = 40
 const ACCURACY = 312
-/** Number of these that the peer reads too, at a second each. */
+/** Number of images that the peer also reads, in one second each. */
 const PEER = 48
 /** Number of pictures of each row of damages that the peer reads. */
 const PEER_OF_ROW = 2
@@ -33,7 +33,7 @@ const READS = { settled: 50, all: 500 }
 
 const network = readNetwork(new URL('../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 
-/** Compares zone parsing with npm's `mrz` and reading with tesseract.js, and measures memory after many images. */
+/** Compares zone parsing with npm's `mrz`, and reading with tesseract.js. Measures memory after many images. */
 export const scanningParts: readonly (() => Promise<BenchResult[]>)[] = [parsing, reading, memory]
 
 /** Returns a table of correctly read zones and false positives. */
@@ -118,7 +118,7 @@ async function parsing (): Promise<BenchResult[]> {
   return [atLeast(10, measured)]
 }
 
-/** Results are kept, so that V8 cannot optimize the work away. */
+/** Results are stored, so that V8 cannot omit the work. */
 const kept: unknown[] = []
 
 async function reading (): Promise<BenchResult[]> {
@@ -149,7 +149,7 @@ async function reading (): Promise<BenchResult[]> {
   }
 }
 
-/** Measures a server's memory over many images. The server loads no reader before the first one. */
+/** Measures a server's memory over many images. Before the first image the server loads no reader. */
 async function memory (): Promise<BenchResult[]> {
   const dataDir = temporaryFolder()
   const server = await startLocanda({ dataDir, environ: { RATE_LIMIT_HEAVY_MAX: '1000000' } })
@@ -212,7 +212,7 @@ async function largePicture (each: Case): Promise<Gray> {
   return await pixels(bytes)
 }
 
-/** The part of an image with the zone, as PNG. */
+/** The part of an image that contains the zone, as PNG. */
 async function stripOf (picture: Gray): Promise<Buffer> {
   const { data, width, height } = picture
   const { lines } = locate(picture, 700)[0]!

@@ -4,7 +4,7 @@ import { under, type BenchResult } from './harness.ts'
 import { startLocanda, temporaryFolder } from './process.ts'
 
 const ROUNDS = 5
-/** Time until the server is idle. */
+/** Time after which the server is idle. */
 const IDLE_MS = 4000
 
 /** Measures first and later starts with the embedded PostgreSQL, and idle memory. */

@@ -7,10 +7,10 @@ import { freePort } from '#test/free-port.ts'
 
 const INSTALLED = '/usr/lib/postgresql'
 
-/** A cluster of the system's PostgreSQL, with its tools. */
+/** A cluster of the installed PostgreSQL, with its tools. */
 interface SystemPostgres { url: string, tool (name: string): string, stop (): void }
 
-/** Starts a cluster, or returns why there is none. */
+/** Starts a cluster, or returns the reason why that is impossible. */
 export async function startSystemPostgres (): Promise<SystemPostgres | string> {
   const bin = toolFolder()
   if (bin === undefined) return `no PostgreSQL in ${INSTALLED}`

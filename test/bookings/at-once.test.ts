@@ -4,11 +4,11 @@ import { build } from '#test/helper.ts'
 import { testDatabase } from '#test/database.ts'
 import { BOOKINGS, create } from './samples.ts'
 
-/* Concurrent requests share connections to PostgreSQL. No request may get the answer of another one. */
+/* Concurrent requests share connections to PostgreSQL. No request may get the response of another one. */
 
 const BOOKED = 20
 const ROUNDS = 24
-/** Disturbances of the connections that a round's requests share. */
+/** Disturbances of the connections that the requests of a round share. */
 const TROUBLES =
   ['none', 'a query fails in the midst of its rows', 'statements are forgotten', 'connections end'] as const
 
@@ -64,7 +64,7 @@ t.test('concurrent requests each get their own booking, even when shared connect
       ...ids.slice(8).map(ask),
       call('GET', `${BOOKINGS}?limit=5`)
     ])
-    // The server notices a lost connection with a delay, and opens as many new ones at once as it needs.
+    // The server notices a lost connection late, and then opens as many new ones as it needs.
     if (trouble === 'connections end') await until(async () => (await Promise.all(ids.map(isAnswered))).every(Boolean))
   }
   t.same(wrong, [])

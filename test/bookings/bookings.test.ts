@@ -21,7 +21,7 @@ async function refused (changes: Record<string, unknown>) {
   return fieldsAtFault(await call('POST', BOOKINGS, booking(changes)))
 }
 
-t.test('a new booking answers 201 with its URL and its entity tag', async (t) => {
+t.test('a new booking gives 201 with its URL and its ETag', async (t) => {
   const response = await call('POST', BOOKINGS, booking())
   const { data, status } = response.json<{ data: Booking, status: number }>()
   t.equal(response.statusCode, 201)
@@ -73,7 +73,7 @@ for (const [title, given, stored] of STAYS) {
   t.test(title, async (t) => { t.match(await create(call, { ...given }), stored) })
 }
 
-t.test('neither check_out nor numero_notti is a 400 that names both', async (t) => {
+t.test('without check_out and numero_notti the response is a 400 that names both', async (t) => {
   t.same(await refused({ numero_notti: undefined }), ['check_out', 'numero_notti'])
 })
 
@@ -82,12 +82,12 @@ t.test('a departure that is not after the arrival is a 400 that names check_out'
   t.same(await refused({ check_out: '2026-11-20' }), ['check_out'])
 })
 
-t.test('a stay that leaves the calendar is a 400 that names numero_notti', async (t) => {
+t.test('a stay that ends after the year 9999 is a 400 that names numero_notti', async (t) => {
   t.same(await refused({ check_in: '9999-12-30', numero_notti: 2 }), ['numero_notti'])
   t.match(await create(call, { check_in: '9999-12-30', numero_notti: 1 }), { check_out: '9999-12-31' })
 })
 
-t.test('no stay is longer than numero_notti may be, whichever way it is given', async (t) => {
+t.test('the maximum of numero_notti also applies to a stay given by its days', async (t) => {
   t.same(await refused({ numero_notti: 36_501 }), ['numero_notti'])
   t.same(await refused({ check_in: '2026-01-01', check_out: '2126-01-01' }), ['check_out'])
   t.match(await create(call, { check_in: '2026-01-01', check_out: '2125-12-08' }), { numero_notti: 36_500 })
@@ -102,7 +102,7 @@ t.test('a day that the calendar does not have is a 400 that names the field', as
   }
 })
 
-t.test('an unknown field is a 400 that names it, and nothing is stored', async (t) => {
+t.test('an unknown field is a 400 that names it, and no booking is stored', async (t) => {
   const before = (await list(call)).length
   for (const name of ['note', 'id', 'created_at', 'ospiti', 'versione', 'nome_Cognome']) {
     t.same(await refused({ [name]: 1 }), [name])
@@ -116,7 +116,7 @@ t.test('each required field that is missing is a 400 that names it', async (t) =
   }
 })
 
-t.test('values are taken literally: nothing is coerced', async (t) => {
+t.test('values are not coerced to other types', async (t) => {
   const wrong: [string, unknown][] = [
     ['paese_id', '380'], ['paese_id', null], ['paese_id', true], ['paese_id', 380.5], ['paese_id', [380]],
     ['numero_notti', '3'], ['numero_ospiti', '1'], ['numero_ospiti', true],
@@ -140,7 +140,7 @@ t.test('any positive paese_id is accepted', async (t) => {
   for (const paese_id of [1, 999, 2_147_483_647]) t.match(await create(call, { paese_id }), { paese_id })
 })
 
-t.test('texts are limited in length, a name is not blank, and control characters are refused', async (t) => {
+t.test('texts have a maximum length, a name is not blank, and control characters are refused', async (t) => {
   for (const nome_cognome of ['', '   ', 'a'.repeat(201), 'Anna\u0000', 'Anna\nBianchi', '\u007f']) {
     t.same(await refused({ nome_cognome }), ['nome_cognome'])
   }
@@ -184,7 +184,7 @@ t.test('an invalid id is a 400 that names it', async (t) => {
   }
 })
 
-t.test('the guests are shown in the order of their list, with the contract\'s fields', async (t) => {
+t.test('the guests are returned in the order of their list, with the contract\'s fields', async (t) => {
   const { id } = await create(call, { numero_ospiti: 12 })
   await saveGuests(
     call,
@@ -221,12 +221,12 @@ t.test('a booking shows only its own guests', async (t) => {
   t.same((await read(call, other.id)).ospiti.map(({ cognome }) => cognome), ['Altro'])
 })
 
-t.test('the entity tag is stable while nothing changes', async (t) => {
+t.test('the ETag is stable until a change', async (t) => {
   const { id } = await create(call)
   t.equal(await tagOf(id), await tagOf(id))
 })
 
-t.test('the entity tag changes with the booking and with its guests', async (t) => {
+t.test('the ETag changes with the booking and with its guests', async (t) => {
   const { id } = await create(call)
   const tags = [await tagOf(id)]
   await call('PUT', `${BOOKINGS}/${id}`, { lingua: 'EN' })
@@ -284,7 +284,7 @@ t.test('the JSON written by PostgreSQL has exactly the fields of the schemas', a
   t.same(Object.keys(await read(call, id)), fieldNames(BookingDetail))
 })
 
-t.test('the countries are those of ISO 3166-1, complete, each once, in the order of their names', async (t) => {
+t.test('the countries are exactly those of ISO 3166-1, in the order of their names', async (t) => {
   const response = await call('GET', '/api/v1/paesi')
   t.equal(response.statusCode, 200)
   const countries = response.json<{ data: Country[] }>().data

@@ -18,7 +18,7 @@ async function changed (id: number, change: object): Promise<Booking> {
   return (await put(id, change)).json<{ data: Booking }>().data
 }
 
-t.test('a change answers 200 with the booking and its new entity tag', async (t) => {
+t.test('a change gives 200 with the booking and its new ETag', async (t) => {
   const { id } = await create(call)
   const before = await call('GET', `${BOOKINGS}/${id}`)
   const response = await put(id, { lingua: 'DE' })
@@ -69,7 +69,7 @@ for (const [title, change, [check_in, check_out, numero_notti]] of CHANGES) {
 }
 
 t.test(
-  'a departure that is not after the arrival is a 400 that names the given field, and nothing changes',
+  'a departure that is not after the arrival is a 400 that names it, and the booking is unchanged',
   async (t) => {
     const { id } = await create(call)
     const before = await read(call, id)
@@ -111,7 +111,7 @@ t.test('any other unknown field of a change is a 400 that names it', async (t) =
   t.equal((await read(call, id)).lingua, 'IT')
 })
 
-t.test('values of a change are taken literally, as on creation', async (t) => {
+t.test('values of a change are not coerced, as in a creation', async (t) => {
   const { id } = await create(call)
   for (const [name, value] of [
     ['numero_ospiti', '1'],
@@ -125,7 +125,7 @@ t.test('values of a change are taken literally, as on creation', async (t) => {
   }
 })
 
-t.test('an empty body, or one with read-only fields only, changes nothing', async (t) => {
+t.test('an empty body, or one with only read-only fields, changes no field', async (t) => {
   const { id } = await create(call)
   const before = await call('GET', `${BOOKINGS}/${id}`)
   for (const body of [{}, { id, created_at: 'x', updated_at: null, ospiti: 'x' }]) {
@@ -147,7 +147,7 @@ t.test('a change of a missing booking is a 404, with any version in If-Match', a
   }
 })
 
-t.test('If-Match allows a change only on a version that it names', async (t) => {
+t.test('If-Match allows a change only of a version that it names', async (t) => {
   const { id } = await create(call)
   const etag = String((await put(id, { lingua: 'EN' })).headers.etag)
   const stale = '"1"'
@@ -174,7 +174,7 @@ const anyStay = fc
   .tuple(anyDay(1, 9800), nights)
   .map(([check_in, numero_notti]) => ({ ...newStay({ check_in, numero_notti }), numero_notti }))
 
-/** The days in between, by a calendar that shares no code with the server. */
+/** The number of days between both, by a calendar that shares no code with the server. */
 function apart ({ check_in, check_out }: { check_in: string, check_out: string }): number {
   return dayNumber(check_out) - dayNumber(check_in)
 }
@@ -186,14 +186,14 @@ t.test('check_out is check_in plus numero_notti', async () => {
   }), { numRuns: 1000 })
 })
 
-t.test('a stay given by its days keeps them, with any numero_notti', async () => {
+t.test('a stay given by its days keeps these days, with any numero_notti', async () => {
   fc.assert(fc.property(anyStay, fc.option(nights, { nil: undefined }), ({ check_in, check_out }, numero_notti) => {
     const result = newStay({ check_in, check_out, numero_notti })
     return result.check_in === check_in && result.check_out === check_out
   }))
 })
 
-t.test('the three rules hold for every change, and a stay that would end before it begins is refused', async (t) => {
+t.test('the three rules are valid after every change, and a stay that ends before it begins is refused', async (t) => {
   const change = fc.record(
     { check_in: anyDay(2020, 2030), check_out: anyDay(2020, 2030), numero_notti: nights },
     { requiredKeys: [] }
@@ -237,8 +237,8 @@ const guestsOf = async (id: number) =>
   (await app.sql`select count(*)::int as n from ospiti where prenotazione_id = ${id}`)[0]?.n
 
 /**
- * Starts the requests in this order while another transaction holds the booking's lock, each once the one before waits.
- * Then it releases the lock. So the order is deterministic.
+ * Starts the requests in this order while another transaction holds the booking's lock, one after the other: each
+ * starts when the one before waits. Then it releases the lock. So the order is always the same.
  */
 async function meeting (
   id: number,
@@ -261,7 +261,7 @@ async function meeting (
   return await Promise.all(responses)
 }
 
-t.test('exactly one of two updates with the same If-Match wins', async (t) => {
+t.test('of two updates with the same If-Match, exactly one succeeds', async (t) => {
   for (let round = 0; round < 5; round++) {
     const { id } = await create(call)
     const tag = await tagOf(id)
@@ -277,7 +277,7 @@ t.test('exactly one of two updates with the same If-Match wins', async (t) => {
   }
 })
 
-t.test('an update with If-Match fails when guests were saved in between', async (t) => {
+t.test('an update with If-Match fails when guests were saved meanwhile', async (t) => {
   const { id } = await create(call)
   const tag = await tagOf(id)
   const [saved, updated] = await meeting(
@@ -290,7 +290,7 @@ t.test('an update with If-Match fails when guests were saved in between', async 
   t.equal((await read(call, id)).numero_ospiti, 2)
 })
 
-t.test('two concurrent guest lists leave exactly one of them, complete', async (t) => {
+t.test('after two concurrent saves, exactly one of the two guest lists is stored, complete', async (t) => {
   for (let round = 0; round < 8; round++) {
     const { id } = await create(call, { numero_ospiti: 6 })
     const lists = [guests(2 + round % 3, { cognome: 'Uno', sesso: 'F' }), guests(6, { cognome: 'Due' })]
@@ -311,7 +311,7 @@ t.test('a list that no longer fits is refused when the booking shrinks first', a
   t.equal(await guestsOf(id), 0)
 })
 
-t.test('an update that waits for a deletion writes nothing', async (t) => {
+t.test('an update that waits for a deletion writes no row', async (t) => {
   const { id } = await create(call)
   await saveGuests(call, id, guests(2))
   const [erased, updated, saved] = await meeting(
@@ -347,7 +347,7 @@ t.test('deletions that overlap in opposite orders do not deadlock, and each book
   }
 })
 
-t.test('twenty concurrent updates of different fields lose nothing', async (t) => {
+t.test('twenty concurrent updates of different fields are all stored', async (t) => {
   const { id } = await create(call)
   const changes = {
     nome_cognome: 'Carla Verdi',

@@ -25,7 +25,7 @@ const full: Required<GuestInput> = {
   partenza: '2026-11-24'
 }
 
-/** A booking for this many guests, with this list saved. */
+/** A booking for this number of guests, with this list saved. */
 async function bookingWith (numero_ospiti: number, dati: object[]): Promise<number> {
   const { id } = await create(call, { numero_ospiti })
   const { statusCode, body } = await saveGuests(call, id, dati)
@@ -39,7 +39,7 @@ const rows = async (id: number) => [
 ]
 const rowIds = async (id: number) => (await rows(id)).map((row) => Number(row.id))
 
-t.test('the answer counts the guests saved', async (t) => {
+t.test('the response has the number of saved guests', async (t) => {
   const { id } = await create(call, { numero_ospiti: 3 })
   t.same((await saveGuests(call, id, guests(1))).json(), { message: '1 ospite salvato', count: 1, status: 200 })
   t.same((await saveGuests(call, id, guests(3))).json(), { message: '3 ospiti salvati', count: 3, status: 200 })
@@ -86,21 +86,21 @@ t.test('rows past the end of the list are removed', async (t) => {
   t.same(await rowIds(id), [])
 })
 
-t.test('other bookings keep their guests', async (t) => {
+t.test('the guests of other bookings do not change', async (t) => {
   const [one, other] = [await bookingWith(2, guests(2)), await bookingWith(2, guests(2))]
   const before = await rows(other)
   await saveGuests(call, one, [])
   t.same(await rows(other), before)
 })
 
-t.test('more guests than numero_ospiti is a 400 that names dati, and nothing changes', async (t) => {
+t.test('more guests than numero_ospiti is a 400 that names dati, and the list is unchanged', async (t) => {
   const id = await bookingWith(2, guests(2))
   const before = await read(call, id)
   t.same(fieldsAtFault(await saveGuests(call, id, guests(3, { cognome: 'Altro' }))), ['dati'])
   t.same(await read(call, id), before)
 })
 
-t.test('only cognome is required and may not be blank, because passports with one name exist', async (t) => {
+t.test('only cognome is required and must not be blank, because passports with one name exist', async (t) => {
   const id = await bookingWith(1, [{ nome: 'Anna', cognome: 'Bianchi' }])
   t.same(fieldsAtFault(await saveGuests(call, id, [{ nome: 'Anna' }])), ['dati[0].cognome'])
   for (const nome of [undefined, '', '  ', null]) {
@@ -119,7 +119,7 @@ t.test('only cognome is required and may not be blank, because passports with on
   }
 })
 
-t.test('a field that is absent, null or empty is stored as null', async (t) => {
+t.test('a field that is missing, null or empty is stored as null', async (t) => {
   const optional = GuestFields.filter((name) => name !== 'nome' && name !== 'cognome')
   const blank = (value: '' | null) => ({
     nome: 'Anna',
@@ -140,7 +140,7 @@ t.test('a missing booking is a 404, with guests or without', async (t) => {
   }
 })
 
-t.test('an unknown field is a 400 that names it with its place', async (t) => {
+t.test('an unknown field is a 400 that names it and its place', async (t) => {
   const id = await bookingWith(2, guests(2))
   t.same(fieldsAtFault(await saveGuests(call, id, [{ nome: 'Anna', cognome: 'Bianchi', x: 1 }])), ['dati[0].x'])
   t.same(fieldsAtFault(await saveGuests(call, id, [...guests(1), { nome: 'Anna', cognome: 'Bianchi', id: 1 }])), [
@@ -196,7 +196,7 @@ async function existing (ids: readonly number[]): Promise<number[]> {
   return (await list(call)).map(({ id }) => id).filter((id) => ids.includes(id))
 }
 
-/** Inserts a police submission for a booking, in a state set by bypassing the triggers. */
+/** Inserts a police submission for a booking, in any state, because the triggers are disabled. */
 async function submission (prenotazione_id: number, stato: string): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`
@@ -233,7 +233,7 @@ t.test('deleted contains only the ids that existed, each once', async (t) => {
   t.same((await erase(id)).json(), { message: '0 prenotazioni eliminate', deleted: [], status: 200 })
 })
 
-t.test('an empty list deletes nothing', async (t) => {
+t.test('an empty list deletes no booking', async (t) => {
   const before = (await list(call)).length
   const response = await erase()
   t.equal(response.statusCode, 200)
@@ -252,7 +252,7 @@ t.test('the guests are deleted with their booking', async (t) => {
 })
 
 for (const stato of ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificare']) {
-  t.test(`a booking whose submission is ${stato} is refused with 409, and nothing is deleted`, async (t) => {
+  t.test(`a booking whose submission is ${stato} is refused with 409, and no booking is deleted`, async (t) => {
     const ids = await some(3)
     await saveGuests(call, Number(ids[0]), guests(1))
     await submission(Number(ids[1]), stato)
@@ -265,7 +265,7 @@ for (const stato of ['pronto', 'preso', 'in_invio', 'sconosciuto', 'da_verificar
   })
 }
 
-t.test('a booking whose submission is closed is deleted, and the submission\'s record stays', async (t) => {
+t.test('a booking whose submission has ended is deleted, and the submission\'s record is kept', async (t) => {
   const closed =
     ['acquisito', 'parziale', 'rifiutato', 'non_inviato', 'ricevuto', 'depositato_altrove', 'annullato']
   for (const stato of closed) {

@@ -36,7 +36,7 @@ const post = (key: string, changes: Record<string, unknown> = {}) =>
   call('POST', BOOKINGS, booking(changes), { 'idempotency-key': key })
 const count = async () => (await list(call)).length
 
-t.test('an answer that cannot be stored is sent all the same, and nothing is done twice', async (t) => {
+t.test('a response that cannot be stored is still sent, and no work is done twice', async (t) => {
   await app.sql.unsafe(`
     create function niente () returns trigger language plpgsql as 'begin raise disk_full; end';
     create trigger niente before update on idempotency_keys for each row when (new.body is not null)
@@ -49,7 +49,7 @@ t.test('an answer that cannot be stored is sent all the same, and nothing is don
   t.equal(await count(), before + 1)
 })
 
-t.test('a key that could not be released while the database was down is free soon after', async (t) => {
+t.test('a key that could not be released while the database was down is free soon afterwards', async (t) => {
   const again = () => call('POST', '/prova/fallita', {}, { 'idempotency-key': 'non-liberata' })
   await app.sql.unsafe(`
     create function lontana () returns trigger language plpgsql as 'begin raise sqlstate ''57P01''; end';
@@ -61,7 +61,7 @@ t.test('a key that could not be released while the database was down is free soo
   t.equal((await again()).statusCode, 503, 'the request runs as a new one')
 })
 
-t.test('a key that was released without an answer, and taken again, is not released a second time', async (t) => {
+t.test('a key that was released and then taken again is not released a second time', async (t) => {
   const again = () => call('POST', '/prova/lenta', {}, { 'idempotency-key': 'ripresa' })
   await app.sql.unsafe(`
     create function lontana () returns trigger language plpgsql as 'begin raise sqlstate ''57P01''; end';
@@ -69,7 +69,7 @@ t.test('a key that was released without an answer, and taken again, is not relea
   finish.resolve()
   t.equal((await again()).statusCode, 503)
   finish = Promise.withResolvers()
-  // As if the answer to the deletion had been lost.
+  // Simulates that the response to the deletion was lost.
   await app.sql.unsafe(`drop trigger lontana on idempotency_keys; drop function lontana;
     delete from idempotency_keys where key = 'ripresa'`)
   const second = again()
@@ -80,9 +80,9 @@ t.test('a key that was released without an answer, and taken again, is not relea
   t.equal((await second).statusCode, 503)
 })
 
-t.test('a key whose insertion got no answer from the database is free soon after', async (t) => {
+t.test('a key is free soon after its insertion got no response from the database', async (t) => {
   const again = (key: string) => call('POST', '/prova/fallita', {}, { 'idempotency-key': key })
-  // The row is inserted but the answer is lost, as when the connection breaks. The error is the driver's.
+  // The row is inserted but the response is lost, as with a broken connection. The error is the driver's.
   const insert = app.db.insert.bind(app.db)
   const lost = { code: 'CONNECTION_CLOSED', errno: 'CONNECTION_CLOSED' }
   const values = (row: object) => {
@@ -100,7 +100,7 @@ t.test('a key whose insertion got no answer from the database is free soon after
   t.pass('it is free')
 })
 
-t.test('the stored answer is returned even when the booking has changed since', async (t) => {
+t.test('the stored response is returned even when the booking has changed since', async (t) => {
   const first = await post('cambiata')
   await call('PUT', `${BOOKINGS}/${first.json<{ data: Booking }>().data.id}`, { lingua: 'DE' })
   t.equal((await post('cambiata')).body, first.body)
@@ -121,7 +121,7 @@ t.test('ten concurrent requests with one key create one booking', async (t) => {
   }
 })
 
-t.test('the same key at another URL is a 422', async (t) => {
+t.test('the same key with another URL is a 422', async (t) => {
   const { id } = await create(call)
   await post('indirizzo')
   t.equal((await saveGuests(call, id, [], { 'idempotency-key': 'indirizzo' })).statusCode, 422)
@@ -147,7 +147,7 @@ t.test('a request that is refused before it runs leaves its key free', async (t)
   t.equal((await post('libera')).statusCode, 201)
 })
 
-t.test('a key expires after a day, not before', async (t) => {
+t.test('a key expires after a day, and not before', async (t) => {
   const first = await post('vecchia')
   await app.sql`update idempotency_keys set created_at = now() - interval '23 hours 59 minutes' where key = 'vecchia'`
   t.equal((await post('vecchia')).body, first.body)
@@ -175,7 +175,7 @@ t.test('a body that is nested too deep is a 400, with a key and without one', as
   }
 })
 
-t.test('a large refusal is not stored: its key is free, and a repeated request is refused anew', async (t) => {
+t.test('a large refusal is not stored: its key is free, and a repeated request is refused again', async (t) => {
   const send = () => call(
     'POST',
     '/api/alloggiati/invio',
@@ -190,7 +190,7 @@ t.test('a large refusal is not stored: its key is free, and a repeated request i
   t.equal(second.headers['idempotency-replayed'], undefined)
 })
 
-t.test('finished work is not repeated, though its answer was too large to store', async (t) => {
+t.test('finished work is not repeated, even if its response was too large to store', async (t) => {
   const send = (path: string) => call('POST', `/prova/${path}`, undefined, { 'idempotency-key': path })
   t.equal((await send('fatta')).statusCode, 200)
   t.match((await send('fatta')).json(), { status: 409, codice: 'IDEMPOTENCY_KEY_ESEGUITA' })
@@ -200,7 +200,7 @@ t.test('finished work is not repeated, though its answer was too large to store'
   t.same(await app.sql`select * from idempotency_keys where length(body) > 65536`, [])
 })
 
-t.test('the same JSON in another spelling is another request, and an empty body equals itself', async (t) => {
+t.test('the same JSON in another spelling is another request, and an empty body equals another one', async (t) => {
   const send = (payload: string) =>
     app.inject({
       method: 'POST',

@@ -32,7 +32,7 @@ const ids = (...wanted: (number | undefined)[]) => wanted.map(Number).sort((a, b
 const fault = async (query: Record<string, string>) =>
   fieldsAtFault(await call('GET', `${BOOKINGS}?${new URLSearchParams(query)}`))
 
-t.test('without a query the list is all bookings, by id, each as its detail shows it', async (t) => {
+t.test('without a query the list contains all bookings, by id, each in the form of its detail', async (t) => {
   const all = await list(call)
   t.same(all.map(({ id }) => id), ids(anna, bruno, carla, doerte))
   for (const each of all) {
@@ -50,7 +50,7 @@ t.test('q searches name, code and e-mail, ignoring case', async (t) => {
   t.same(await found({ q: 'nessuno' }), [])
 })
 
-t.test('q treats %, _ and \\ literally', async (t) => {
+t.test('%, _ and \\ have no special meaning in q', async (t) => {
   t.same(await found({ q: '%' }), ids(anna))
   t.same(await found({ q: 'BK_200' }), ids(bruno))
   t.same(await found({ q: '_' }), ids(bruno, carla))
@@ -79,14 +79,14 @@ t.test('updated_since is inclusive, and accepts a timestamp from the list', asyn
   t.same(await found({ updated_since: '2026-01-05T12:00:00.124+02:00' }), ids(bruno, carla, doerte))
 })
 
-t.test('filters combine, and the count of a page respects them', async (t) => {
+t.test('filters are combined, and the count of a page depends on them', async (t) => {
   t.same(await found({ q: 'bk', paese_id: '276', check_in_da: '2026-11-03' }), ids(doerte))
   const response = await call('GET', `${BOOKINGS}?paese_id=276&limit=1`)
   t.equal(response.headers['x-total-count'], '2')
   t.equal(response.json<{ data: unknown[] }>().data.length, 1)
 })
 
-t.test('the first page has the count, later pages on request', async (t) => {
+t.test('the first page has the count, and later pages have it on request', async (t) => {
   const counted = async (query: string) => (await call('GET', `${BOOKINGS}?${query}`)).headers['x-total-count']
   for (const [filter, total] of [['', '4'], ['&paese_id=276', '2'], ['&paese_id=4', '0'], ['&q=bk', '3']] as const) {
     t.equal(await counted(`limit=1${filter}`), total, filter)
@@ -107,7 +107,7 @@ t.test('limit is from 1 to 1000', async (t) => {
   t.equal((await list(call, '?limit=1000')).length, 4)
 })
 
-t.test('the last page has no next, even when it is full', async (t) => {
+t.test('the last page has no next page, even when it is full', async (t) => {
   for (const limit of [4, 5]) {
     const response = await call('GET', `${BOOKINGS}?limit=${limit}`)
     t.equal(response.headers.link, undefined)
@@ -124,7 +124,7 @@ t.test('the URL of the next page contains the query', async (t) => {
   t.same((await list(call, link.slice(BOOKINGS.length))).map(({ id }) => id), ids(bruno))
 })
 
-t.test('an API key in the query is left out of the next page\'s URL', async (t) => {
+t.test('an API key in the query is not part of the next page\'s URL', async (t) => {
   const response = await app.inject({ url: `${BOOKINGS}?limit=1&api_key=chiave-di-prova-0123456789` })
   t.equal(response.statusCode, 200)
   t.notMatch(response.headers.link, /api_key|chiave/)
@@ -181,7 +181,7 @@ t.test('a full list that fails before its first row is a 500 with the error body
 type Call = TestApp['call']
 type Sort = typeof BOOKING_SORTS[number]
 
-/** Follows the links from the first page to the last; `between` runs before each page but the first. */
+/** Follows the links from the first page to the last. `between` runs before each page except the first. */
 async function pages (
   call: Call,
   query: Record<string, string>,
@@ -198,7 +198,7 @@ async function pages (
   return found
 }
 
-/** The expected order of a sort, by the values that the API returns. */
+/** The expected order, by the values that the API returns. */
 function ordered (bookings: readonly Booking[], sort: Sort): Booking[] {
   const name = sort.replace('-', '') as 'id' | 'check_in' | 'updated_at'
   const sign = sort.startsWith('-') ? -1 : 1
@@ -213,7 +213,7 @@ t.test('thirty bookings with many ties', async (t) => {
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Anna Bianchi', 'IT', 1 + n % 2, date '2026-11-10' + n * 7 % 5, date '2026-11-13' + n * 7 % 5, 2
     from generate_series(0, 29) n`
-  // Several rows share each instant, in an order that differs from the ids.
+  // Several rows have the same instant, in another order than the ids.
   await app.sql`
     update prenotazioni
     set updated_at = timestamptz '2026-01-01 00:00:00.5+00' + interval '1 millisecond' * (id * 11 % 7)`
@@ -221,7 +221,7 @@ t.test('thirty bookings with many ties', async (t) => {
 
   for (const sort of BOOKING_SORTS) {
     t.test(
-      `sorted by ${sort}, the whole list is in order and equals its pages joined, whatever their size`,
+      `sorted by ${sort}, the list is in order and equals its pages joined, with pages of any size`,
       async (t) => {
         const whole = await list(call, `?sort=${sort}`)
         t.same(whole, ordered(all, sort))
@@ -272,7 +272,7 @@ t.test('thirty bookings with many ties', async (t) => {
     )
   }
 
-  t.test('bookings deleted between two pages, even the cursor\'s own, hide no other', async (t) => {
+  t.test('bookings deleted between two pages hide no other, even if the cursor\'s own is deleted', async (t) => {
     const before = idsOf(await list(call))
     const gone: number[] = []
     const found = idsOf((await pages(call, { limit: '20' }, async () => {
@@ -316,7 +316,7 @@ t.test('searches use an index', async (t) => {
   await create(call, { nome_cognome: 'Lucia Moretti' })
   await create(call)
   const plan = await app.sql.begin(async (tx) => {
-    // PostgreSQL reads so few bookings faster without an index.
+    // With so few bookings PostgreSQL would not use an index.
     await tx`set local enable_seqscan = off`
     return await Promise.all(['prenotazioni', 'ospiti'].map((table) => (
       tx.unsafe(`explain select id from ${table} where ricerca like '%ETTI%'`))))
@@ -388,7 +388,7 @@ t.test('without the extension pg_trgm the server starts, logs a warning, and sea
   t.equal(await hasIndex(), true, 'a later start creates the index')
 })
 
-t.test('without the right to the extension the server logs the missing index, and nothing fails', async (t) => {
+t.test('without the right to create it, the server logs the missing index and continues', async (t) => {
   const { sql } = await testDatabase(t)
   const name = `senza_${randomBytes(4).toString('hex')}`
   await sql.unsafe(`drop extension pg_trgm cascade; create role ${name}; grant ${name} to current_user;

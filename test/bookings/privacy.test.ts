@@ -40,14 +40,14 @@ for (const names of ['UNO DUE', 'TRE QUATTRO', 'CINQUE SEI']) {
   await send(first, id)
   covered.set(names, id)
 }
-/** From now on it is the day after the arrival. */
+/** From here on it is the day after the arrival. */
 const server = on(RECEIPT_DAY)
 await fetchReceipt(server)
 
-/** How many audit entries record an export or erasure of personal data. */
+/** The number of audit entries about an export or erasure of personal data. */
 const noted = async () => (await first.app.sql`select from audit_log where action like 'dati_%'`).length
 
-/** Changes the submissions of a booking, bypassing the triggers. */
+/** Changes the submissions of a booking. The triggers are disabled. */
 async function submissions (id: number, change: Record<string, unknown>): Promise<void> {
   await first.app.sql.begin(async (sql) => {
     await sql`alter table invii disable trigger user`
@@ -56,7 +56,7 @@ async function submissions (id: number, change: Record<string, unknown>): Promis
   })
 }
 
-t.test('the report lists a booking\'s data with retention and reason, and marks what the law requires', async (t) => {
+t.test('the report lists a booking\'s data with retention and reason, and marks data required by law', async (t) => {
   const id = covered.get('UNO DUE')!
   const all = await held(server, id)
   const found = all.map(({ cosa, quanti, stato, per_legge: isLegal }) => `${cosa} ${quanti} ${stato} ${isLegal}`)
@@ -73,7 +73,7 @@ t.test('the report lists a booking\'s data with retention and reason, and marks 
   t.match((await held(server, id)).find(({ cosa }) => cosa === 'schedine_cifrate'), { fino_a: '2026-12-22' })
 })
 
-t.test('a booking without data has no report, no export and nothing to erase', async (t) => {
+t.test('a booking without data has no report, no export and no erasure', async (t) => {
   const before = await noted()
   for (const path of ['privacy', 'export']) {
     const response = await first.call('GET', `${BOOKINGS}/4711/${path}`)
@@ -83,7 +83,7 @@ t.test('a booking without data has no report, no export and nothing to erase', a
   t.equal(await noted(), before)
 })
 
-t.test('the export is an archive of all data (booking, guests, submissions, images), and is audited', async (t) => {
+t.test('the export is an archive of booking, guests, submissions and images, and is audited', async (t) => {
   const id = covered.get('TRE QUATTRO')!
   const before = await noted()
   const response = await server.call('GET', exportOf(id))
@@ -130,7 +130,7 @@ t.test('an export that the audit log cannot record is refused', async (t) => {
   t.equal(response.headers['content-disposition'], undefined)
 })
 
-t.test('a damaged or missing image aborts the export, so an incomplete archive never ends properly', async (t) => {
+t.test('a damaged or missing image aborts the export, so no client accepts the archive as complete', async (t) => {
   const id = await booked(first, [guest('SETTE')])
   const port = await listen(first.app)
   const load = async () => {
@@ -153,7 +153,7 @@ t.test('a damaged or missing image aborts the export, so an incomplete archive n
   t.equal((await unzip(Buffer.from(await load()))).size, 6, 'the server keeps running')
 })
 
-t.test('an erasure deletes booking, guests and images, keeps what the law requires, and reports both', async (t) => {
+t.test('an erasure deletes booking, guests and images, keeps data required by law, and reports both', async (t) => {
   const id = covered.get('CINQUE SEI')!
   const before = await held(server, id)
   const response = await erase(server, id)
@@ -182,7 +182,7 @@ t.test('an erasure deletes booking, guests and images, keeps what the law requir
     select from audit_log where action = 'dati_cancellati' and object = ${`prenotazione:${id}`}`).length, 1)
 })
 
-t.test('a booking is not erased while a submission is open or unknown, and nothing is lost', async (t) => {
+t.test('a booking is not erased while a submission is open or unknown, and keeps all its data', async (t) => {
   const id = await booked(first, [guest('OTTO')])
   await openSubmission(first, id, 'sconosciuto')
   t.match((await erase(first, id)).json(), { status: 409, codice: 'INVIO_IN_CORSO' })
@@ -190,7 +190,7 @@ t.test('a booking is not erased while a submission is open or unknown, and nothi
   t.equal((await held(first, id)).filter(({ cosa }) => cosa === 'immagine_documento').length, 2)
 })
 
-t.test('the report says whether records were sent to the police, are about to be, or never were', async (t) => {
+t.test('the report says whether records were sent to the police, will be sent, or never were', async (t) => {
   const id = await booked(first, [guest('NOVE')])
   await send(first, id)
   for (const [stato, records, history] of [
@@ -206,7 +206,7 @@ t.test('the report says whether records were sent to the police, are about to be
   }
 })
 
-t.test('an Idempotency-Key\'s stored answers are deleted with their booking, and no others are', async (t) => {
+t.test('the stored responses of an Idempotency-Key are deleted with their booking, and no others', async (t) => {
   const { call, app } = first
   const make = (key: string) => call('POST', BOOKINGS, {
     nome_cognome: `Chiave ${key}`, lingua: 'IT', paese_id: 380, check_in: today, numero_notti: 2, numero_ospiti: 1
@@ -228,7 +228,7 @@ t.test('an Idempotency-Key\'s stored answers are deleted with their booking, and
   t.equal((await saveGuests(call, gone, guests(1), { 'idempotency-key': 'ospiti' })).statusCode, 200)
 })
 
-t.test('the stored answer of another booking whose number begins with the same digits is kept', async (t) => {
+t.test('the stored response for another booking whose number begins with the same digits is kept', async (t) => {
   const { call, app } = first
   const { id } = await create(call)
   const body = (field: string) => JSON.stringify({ data: [{ [field]: Number(`${id}1`) }] })
@@ -270,7 +270,7 @@ t.test('an export of many files has one open at a time, and its listeners do not
     mostListeners = Math.max(mostListeners, ...counts)
   }
   t.ok(length > FILES * bytes.length)
-  // The next file is opened before the one before reports that it is closed.
+  // The next file is opened before the previous one reports that it is closed.
   t.ok(mostOpen <= 2, `${mostOpen} at a time`)
   t.equal(open, 0)
   t.ok(mostListeners <= 10, `${mostListeners} listeners`)

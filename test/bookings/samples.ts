@@ -9,7 +9,7 @@ type Call = TestApp['call']
 export const BOOKINGS = '/api/v1/prenotazioni'
 export const CALENDAR = '/api/prenotazioni'
 
-/** A booking to create, with changes; undefined leaves a field out. */
+/** A booking to create, with changes. Undefined omits a field. */
 export function booking (changes: Record<string, unknown> = {}): object {
   return {
     nome_cognome: 'Anna Bianchi',
@@ -41,13 +41,13 @@ export async function list (call: Call, query = ''): Promise<Booking[]> {
   return response.json<{ data: Booking[] }>().data
 }
 
-/** The fields that a 400 names; empty for any other answer. */
+/** The fields that a 400 names. Empty for any other response. */
 export function fieldsAtFault (response: LightMyRequestResponse): string[] {
   const { status, dettagli = [] } = response.json<ErrorBody>()
   return response.statusCode === 400 && status === 400 ? dettagli.map(({ campo }) => campo) : []
 }
 
-/** This many invented guests. */
+/** This number of invented guests. */
 export function guests (count: number, changes: Partial<GuestInput> = {}): GuestInput[] {
   return Array.from({ length: count }, (_, index) => ({ nome: `Nome ${index}`, cognome: 'Prova', ...changes }))
 }

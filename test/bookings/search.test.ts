@@ -88,7 +88,7 @@ t.test('a page has the count and the order of the complete result', async (t) =>
   t.equal((await list(call, `?${next}`)).length, 1)
 })
 
-t.test('guests who were removed, and those of a deleted booking, are not found', async (t) => {
+t.test('removed guests, and those of a deleted booking, are not found', async (t) => {
   const { id } = await create(call, { nome_cognome: 'Uno Primo', numero_ospiti: 2 })
   const save = (dati: object[]) => call('POST', '/api/saveOspiti', { prenotazione_id: id, dati })
   await save([{ nome: 'Tolta', cognome: 'Presto' }])

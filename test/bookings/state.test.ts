@@ -49,7 +49,7 @@ const summary = async (server: TestApp) => {
 }
 const due = { check_in: yesterday }
 
-/** Checks how a server shows a confirmed booking (`kept`) and one in the state (`other`). */
+/** Checks a confirmed booking (`kept`) and a booking in the state (`other`) on a server. */
 type Guarantee = (t: Test, server: TestApp, ids: { kept: number, other: number }, stato: BookingState) => Promise<void>
 
 const GUARANTEES: Record<string, Guarantee> = {
@@ -155,7 +155,7 @@ for (const stato of ['annullata', 'non_presentato'] as const) {
   })
 }
 
-t.test('a booking whose guests were sent can be cancelled, and the ledger keeps what was sent', async (t) => {
+t.test('a booking whose guests were sent can be cancelled, and the ledger keeps the submission', async (t) => {
   const server = await emptied(shared)
   const id = await booked(server, 1)
   const { ricevuta } = (await send(server, id)).json()

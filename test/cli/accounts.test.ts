@@ -22,7 +22,7 @@ const signIn = async (email: string, password: string) => {
   return { client, ...await client.auth.signInWithPassword({ email, password }) }
 }
 
-t.test('a login with a second factor stores a key that works, and ends its session', async (t) => {
+t.test('a login with a second factor stores a working key, and ends the session', async (t) => {
   await forgetCodes(app)
   const { act } = user(t)
   t.match(await act(LOGIN, { env: environ(codeOf(phone.secret)) }), { code: 0, stderr: '' })
@@ -46,10 +46,10 @@ t.test('a code of the app may contain blanks and dashes', async (t) => {
   }
 })
 
-t.test('a person with a security key and no app signs in with a recovery code, or enters a key', async (t) => {
+t.test('a person with only a security key signs in with a recovery code, or enters a key', async (t) => {
   const { client, person: { id, email }, app: key } = await personWithApp(server)
   const login = ['login', '--email', email]
-  // WebAuthn needs a domain, and this server is at an IP address.
+  // WebAuthn needs a domain, but this server has an IP address.
   await app.sql`update factors set factor_type = 'webauthn', secret = null where id = ${key.id}`
   const without = await user(t).act(['--json', ...login], { env: environ('123456') })
   t.match(errorOf(without), { codice: 'SECONDO_FATTORE_RICHIESTO', uscita: 3 })
@@ -60,7 +60,7 @@ t.test('a person with a security key and no app signs in with a recovery code, o
   t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no incomplete session remains')
 })
 
-t.test('a wrong code exits with 3, and so does a missing one without a terminal', async (t) => {
+t.test('a wrong code, or a missing code without a terminal, exits with 3', async (t) => {
   const { act } = user(t)
   const wrong = await act(['--json', ...LOGIN], { env: environ('abc') })
   t.match(errorOf(wrong), { codice: 'MFA_VERIFICATION_FAILED', uscita: 3 })
@@ -71,7 +71,7 @@ t.test('a wrong code exits with 3, and so does a missing one without a terminal'
   t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no incomplete session remains')
 })
 
-t.test('on the server the tool creates an administrator, who can sign in at once, and that is audited', async (t) => {
+t.test('on the server the tool creates an administrator, who can sign in at once, with an audit entry', async (t) => {
   const made = await user(t).run(['admin', 'create', '--email', EMAIL], { env, input: `${NEW_PASSWORD}\n` })
   t.same(made, { code: 0, stdout: `Amministratore ${EMAIL} creato.\n`, stderr: '' })
   const { data } = await signIn(EMAIL, NEW_PASSWORD)
@@ -82,7 +82,7 @@ t.test('on the server the tool creates an administrator, who can sign in at once
   t.notMatch(JSON.stringify(logs), NEW_PASSWORD)
 })
 
-t.test('a new password ends the person\'s sessions and keys, and on request removes all other proofs', async (t) => {
+t.test('a new password ends the person\'s sessions and keys, and an option removes all other proofs', async (t) => {
   const person = await server.person({ app_metadata: { role: 'admin' } })
   const before = await server.signedIn(person)
   await enrolApp(before, 'Telefono')
@@ -108,7 +108,7 @@ t.test('a new password ends the person\'s sessions and keys, and on request remo
   t.equal((await signIn(person.email, password)).data.user?.factors, undefined)
 })
 
-t.test('a refused reset removes no second factor, because it is one step', async (t) => {
+t.test('a refused reset removes no second factor, because both are one step', async (t) => {
   const person = await server.person()
   await enrolApp(await server.signedIn(person))
   const weak = await user(t).act(
@@ -119,7 +119,7 @@ t.test('a refused reset removes no second factor, because it is one step', async
   t.equal((await app.sql`select id from factors where user_id = ${person.id}`).length, 1)
 })
 
-t.test('a wrong command is refused in one Italian line, and nothing changes', async (t) => {
+t.test('a wrong command is refused in one Italian line, and has no effect', async (t) => {
   const { act } = user(t)
   const cases: [args: string[], environ: Record<string, string>, codice: string, says: RegExp][] = [
     [['create', '--email', EMAIL, '--genera'], {}, 'EMAIL_EXISTS', /reset-password/],

@@ -74,7 +74,7 @@ t.test('the server applies the filters and the order', async (t) => {
   t.same(await found('--q', '&limit=1'), [])
 })
 
-t.test('a truncated list is reported beside the result', async (t) => {
+t.test('a truncated list is mentioned next to the result', async (t) => {
   const { code, stdout, stderr } = await act(['prenotazioni', 'list', '--limit', '2'])
   t.equal(code, 0)
   t.equal(stdout.split('\n').length, 4, 'head, two rows, and the end of the last')
@@ -95,7 +95,7 @@ t.test('a booking is shown as a card and a table of its guests', async (t) => {
   )
 })
 
-t.test('a refusal exits with 1 and shows the server\'s message', async (t) => {
+t.test('after a refusal the tool exits with 1 and shows the server\'s message', async (t) => {
   const shown = await act(['prenotazioni', 'show', '999999'])
   t.same(shown, { code: 1, stdout: '', stderr: 'Errore: Prenotazione non trovata\n' })
   const json = await act(['--json', 'prenotazioni', 'show', '999999'])
@@ -108,8 +108,8 @@ t.test('a refusal exits with 1 and shows the server\'s message', async (t) => {
   })
 })
 
-t.test('check says whether the police service is reached, and in which mode', async (t) => {
-  // Created only after the list of bookings was compared with its whole text.
+t.test('check reports whether the police service is reachable, and in which mode', async (t) => {
+  // Created now, because the list of bookings was compared with its whole text before.
   stored = await create(call, { check_in: today, numero_notti: 3 })
   await saveGuests(call, stored.id, [{ ...single(), tipo_alloggiato: null }])
   empty = await create(call, { check_in: today })
@@ -123,7 +123,7 @@ t.test('check says whether the police service is reached, and in which mode', as
   })
 })
 
-t.test('valida reads a file, or standard input, and warnings do not make it fail', async (t) => {
+t.test('valida reads a file or standard input, and warnings do not make it fail', async (t) => {
   for (const { code, stdout, stderr } of [
     await run(['alloggiati', 'valida', file(good)]),
     await run(['alloggiati', 'valida', file(`\ufeff${JSON.stringify(good)}`)]),
@@ -165,7 +165,7 @@ t.test('valida reads the stored guests of a booking', async (t) => {
   t.equal((await act(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
 })
 
-t.test('a test of valid records exits with 0 and registers nothing, even if the file asks for a Send', async (t) => {
+t.test('a test of valid records exits with 0 and registers no guest, even if the file requests a Send', async (t) => {
   const says = '2 schedine valide: nessuna registrazione, era una prova.\n'
   t.same(await run(['alloggiati', 'invio', '--test', file(good)]), { code: 0, stdout: says, stderr: '' })
   t.same(await run(['alloggiati', 'invio', '-', '--test'], { input: JSON.stringify(good) }), {
@@ -181,7 +181,7 @@ t.test('a test of valid records exits with 0 and registers nothing, even if the 
   })
 })
 
-t.test('a test of a booking\'s stored guests registers nothing', async (t) => {
+t.test('a test of a booking\'s stored guests registers no guest', async (t) => {
   const { code, stdout, stderr } = await act(['alloggiati', 'invio', '--test', '--prenotazione', String(stored.id)])
   t.equal(code, 0, stderr)
   t.equal(stdout, '1 schedina valida: nessuna registrazione, era una prova.\n')
@@ -189,7 +189,7 @@ t.test('a test of a booking\'s stored guests registers nothing', async (t) => {
 })
 
 t.test(
-  'a test that the police reject exits with 5 and lists the errors by guest; without an answer it exits with 1',
+  'a test that the police reject exits with 5 and lists errors by guest. Without a reply it exits with 1',
   async (t) => {
     const police = await standIn(t)
     police.on.Test = response(rowsReply('Test', [true, false]))
@@ -235,12 +235,12 @@ t.test(
   }
 )
 
-t.test('after all these tests nothing has been sent', async (t) => {
+t.test('after all these tests no guest has been sent', async (t) => {
   t.same(await app.sql`select from invii`, [])
   t.same((await call('GET', '/api/alloggiati/sandbox/schedine')).json(), { data: [] })
 })
 
-/** A user with a key of this person, limited to these scopes. */
+/** A user with a key of a person, limited to these scopes. */
 async function signedIn (t: Test, who: Who = { name: 'capo', role: 'admin' }, scopes = 'amministrazione') {
   const terminal = user(t)
   const headers = { authorization: `Bearer ${await server.token(who)}` }
@@ -269,7 +269,7 @@ t.test('a job is run, and its outcome and duration are shown', async (t) => {
   t.match([...await app.sql`select object from audit_log where action = 'lavoro'`], [{ object: 'lavoro:old-mails' }])
 })
 
-t.test('a job that fails exits with 1, and the message says where to find the reason', async (t) => {
+t.test('after a failed job the tool exits with 1, and names the place of the reason', async (t) => {
   const { act } = await signedIn(t)
   await app.sql`alter table mails rename to mails_away`
   t.teardown(() => app.sql`alter table mails_away rename to mails`)
@@ -285,13 +285,13 @@ t.test('the command waits for the end of a long job', async (t) => {
   await app.sql.begin(async (sql) => {
     await sql`set local idle_in_transaction_session_timeout = 0`
     await sql`lock table mails in access exclusive mode`
-    // On this connection, because on another the driver may queue a query behind the job's, which waits for the lock.
+    // Use this connection. On another one the driver may queue a query behind the job's, which waits for the lock.
     const running = () => sql`select from jobs where name = 'old-mails' and lease_until is not null`
     ended = act(['job', 'old-mails'])
     await until(async () => (await running()).length === 1)
     const [again] = await Promise.all([
       act(['--json', 'job', 'old-mails']),
-      // Longer than the server waits before it answers, and shorter than the statement timeout.
+      // Longer than the time limit of the server's response, and shorter than the statement timeout.
       until(async () => (await sql`
         select from jobs
         where name = 'old-mails' and started_at < clock_timestamp() - interval '11 seconds'`).length === 1)
@@ -316,7 +316,7 @@ t.test('an unknown job, and a caller who is no administrator, are refused with t
   t.match(errorOf(await reader.act(['--json', 'job'])), { codice: 'AMBITO_INSUFFICIENTE' })
 })
 
-t.test('the service key of a server\'s folder and URL is an administrator there, and nowhere else', async (t) => {
+t.test('the service key from a server\'s folder and URL is an administrator\'s there, and nowhere else', async (t) => {
   const { url, dataDir } = server
   const { run } = user(t)
   const users = async (key: string) =>
@@ -336,7 +336,7 @@ t.test('the service key of a server\'s folder and URL is an administrator there,
   t.equal(await users(other.stdout), 403)
 })
 
-t.test('without a server\'s folder there is no key, and none is created', async (t) => {
+t.test('without a server\'s folder no key is printed, and none is created', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   for (const folder of [DATA_DIR, join(DATA_DIR, 'nessuna')]) {
     const { code, stdout, stderr } = await user(t).run(['service-key'], { env: { DATA_DIR: folder } })
@@ -392,7 +392,7 @@ t.test('a locked-out person gets advice, and ends maintenance with the environme
   ])
 })
 
-t.test('an environment of another server, or a server that is not running, is reported plainly', async (t) => {
+t.test('an environment of another server, or a server that is not running, is reported in one line', async (t) => {
   const { act } = user(t)
   const { port } = new URL(server.url)
   const MASTER_KEY = randomBytes(32).toString('base64')

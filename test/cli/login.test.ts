@@ -21,7 +21,7 @@ const LOGIN = ['login', '--email', EMAIL]
 const env = { LOCANDA_URL: url, LOCANDA_PASSWORD: PASSWORD }
 const LIST = ['prenotazioni', 'list']
 
-t.test("login stores a working key in a file of the user's alone, and shows neither key nor password", async (t) => {
+t.test('login stores a working key in a file that only the user can read, and prints no secret', async (t) => {
   const { run, file, kept } = user(t)
   const { code, stdout, stderr } = await run([...LOGIN, '--url', url], { input: `${PASSWORD}\n` })
   t.equal(code, 0, stderr)
@@ -91,7 +91,7 @@ t.test('logout revokes the key and deletes it', async (t) => {
   t.match(await run(['logout']), { code: 3, stderr: /«locanda login»/ }, 'a second logout changes nothing')
 })
 
-t.test('an expired or revoked key exits with 3 and the advice; logout deletes it all the same', async (t) => {
+t.test('an expired or revoked key exits with 3 and advice, and logout deletes it nevertheless', async (t) => {
   for (const spoil of [
     (id: string) => app.sql`
       update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day'
@@ -110,14 +110,14 @@ t.test('an expired or revoked key exits with 3 and the advice; logout deletes it
   }
 })
 
-t.test('when the server cannot be reached logout keeps the key, which is still valid', async (t) => {
+t.test('when the server is unreachable, logout keeps the key, which is still valid', async (t) => {
   const { act, file, keep } = user(t)
   keep({ url: `http://127.0.0.1:${await freePort()}`, key: 'altrove' })
   t.equal((await act(['logout'])).code, 4)
   t.ok(statSync(file))
 })
 
-t.test('key creates another key, shows it alone and once, and stores nothing', async (t) => {
+t.test('key creates another key, prints only this key, once, and does not store it', async (t) => {
   const { run, file } = user(t)
   const { code, stdout, stderr } = await run(
     ['key', '--email', EMAIL, '--giorni', '7', '--scope', 'lettura', 'invio'],
@@ -155,7 +155,7 @@ t.test('a request that a key may not make exits with 1 and shows the server\'s m
   })
 })
 
-t.test('a key that a person has created on the pages is stored, without asking for the password', async (t) => {
+t.test('a key that a person has created on the pages is stored, without a question for the password', async (t) => {
   const browser = await visitorBrowser(app).open('/auth/accedi')
   await browser.submit('/auth/accedi', { email: EMAIL, password: PASSWORD })
   await browser.open('/auth/account/chiavi/nuova')
@@ -170,7 +170,7 @@ t.test('a key that a person has created on the pages is stored, without asking f
   t.match((await keysOf(server)).at(-1), { name: 'terminale', days: 7, revoked: true })
 })
 
-t.test('a text that is no key of a person is refused, and nothing is stored', async (t) => {
+t.test('a text that is no key of a person is refused and not stored', async (t) => {
   const { act, file } = user(t)
   const login = (LOCANDA_KEY: string, more: string[] = []) =>
     act(['login', '--chiave', ...more], { env: { LOCANDA_URL: url, LOCANDA_KEY } })
@@ -207,7 +207,7 @@ const BOOKING = {
 
 interface Parts { provider?: Replies, server?: Replies }
 
-/** A server and its identity provider at another address. All calls succeed except as given here. */
+/** A server, and an identity provider with another address. All calls succeed unless replies are given here. */
 async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
   const identity = await standIn(t, {
     'POST /auth/v1/token': { body: { access_token: 'gettone', token_type: 'bearer' } },
@@ -230,7 +230,7 @@ async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
 }
 const asked = (received: readonly Received[]) => received.map(({ method, url }) => `${method} ${url.split('?', 1)[0]}`)
 
-/** A terminal at which these answers are typed after the questions. */
+/** A terminal at which these responses are typed after the questions. */
 function seat (t: Test, responses: Record<string, string> = {}) {
   const raw: boolean[] = []
   const stdin = Object.assign(new PassThrough(), { isTTY: true, setRawMode: (mode: boolean) => { raw.push(mode) } })
@@ -267,7 +267,7 @@ async function answering (t: Test, replies: Replies = {}) {
 }
 
 t.test(
-  'the password is sent only to the provider that the server names; the token creates a key and is revoked',
+  'the password is sent only to the provider of the server. Its token creates a key and is revoked',
   async (t) => {
     const { identity, api, login, kept } = await parts(t)
     const { code, stderr } = await login()
@@ -293,7 +293,7 @@ t.test(
   }
 )
 
-t.test("the provider's refusals, in both spellings, exit with 3 and an Italian line, storing nothing", async (t) => {
+t.test('a refusal of the provider, in both spellings, exits with 3 and an Italian line, without a key', async (t) => {
   const refusal = (status: number, error_code: string, headers = {}): Reply =>
     ({ status, headers, body: { code: status, error_code, msg: 'x' } })
   const older = { status: 400, body: { code: 'invalid_credentials', message: 'Invalid login credentials' } }
@@ -321,7 +321,7 @@ t.test("the provider's refusals, in both spellings, exit with 3 and an Italian l
   }
 })
 
-t.test('when no key is created the sign-in is ended all the same', async (t) => {
+t.test('if no key is created, the sign-in is ended nevertheless', async (t) => {
   for (const [reply, code] of [
     [{ status: 403, body: { error: 'In attesa', codice: 'ACCOUNT_IN_ATTESA' } }, 1],
     [{ status: 401, body: { error: 'No', codice: 'X' } }, 3],
@@ -346,7 +346,7 @@ t.test('a password is never sent over http to another machine', async (t) => {
 
   const { act } = user(t)
   for (const command of [LOGIN, ['key', '--email', 'anna@example.org']]) {
-    // No request is sent: these names are not even resolved.
+    // No request is sent, and these names are not even resolved.
     for (const url of [
       'http://locanda.example', 'http://127.0.0.1.example', 'http://localhost.example:3000', 'http://10.0.0.1'
     ]) {
@@ -363,7 +363,7 @@ t.test('a key over http to another machine causes one warning', async (t) => {
     'GET /api/v1/paesi': { body: { data: [] } }
   })
   const { act, keep } = user(t)
-  // A loopback address that this program does not recognize as one.
+  // A loopback address that this program does not recognize.
   keep({ url: url.replace('127.0.0.1', '[::ffff:127.0.0.1]'), key: 'lcd_chiave' })
   const { code, stderr } = await act(['prenotazioni', 'show', '1'])
   t.equal(code, 0)
@@ -371,7 +371,7 @@ t.test('a key over http to another machine causes one warning', async (t) => {
   t.equal(received.length, 2)
 })
 
-t.test('at a terminal the second factor\'s code is requested after the password', async (t) => {
+t.test('at a terminal, the code of the second factor is requested after the password', async (t) => {
   const factor = { id: '0b7c8a7e-51c4-4f3e-8a54-0d7d0c9b5a11', factor_type: 'totp', status: 'verified' }
   const path = `POST /auth/v1/factors/${factor.id}`
   const { url, received } = await answering(t, {
@@ -431,7 +431,7 @@ t.test('an unreachable server is reported before any question', async (t) => {
   t.equal(written.stderr, `Errore: Server non raggiungibile: ${url} (nessuna risposta in tempo)\n`)
 })
 
-t.test('a file without a key is reported without quoting it, and is not overwritten', async (t) => {
+t.test('a file without a key is reported without a quote of its content, and is not overwritten', async (t) => {
   const { url, received } = await answering(t)
   for (const content of [
     'CANARY',

@@ -17,21 +17,21 @@ interface Ended { code: number | null, stdout: string, stderr: string }
 
 export interface Setting {
   env?: Record<string, string>
-  /** All of standard input. */
+  /** The complete standard input. */
   input?: string
 }
 
-/** A user with a home folder of their own. */
+/** A user with a separate home folder. */
 export interface User {
   /** Runs the real program with these arguments. Returns the exit code and all output. */
   run (args: readonly string[], setting?: Setting): Promise<Ended>
-  /** Runs the program within the test process, which is faster for many similar cases. */
+  /** Runs the program inside the test process, which is faster for many similar cases. */
   act (args: readonly string[], setting?: Setting): Promise<Ended>
-  /** The file of the key. */
+  /** The path of the file with the key. */
   file: string
   /** The file's content, parsed. */
   kept (): Record<string, unknown>
-  /** Stores a key there. */
+  /** Stores a key in the file. */
   keep (key: { url: string, key: string, id?: string, expires_at?: string }): void
 }
 
@@ -68,7 +68,7 @@ export function user (t: Test): User {
       const child = spawn(process.execPath, [PROGRAM, ...args], {
         env: { PATH: process.env.PATH, HOME: home, NODE_COMPILE_CACHE: COMPILE_CACHE, ...env }
       })
-      // A program that does not read its input may end before it is written.
+      // A program that does not read its input may end before all of it is written.
       child.stdin.on('error', () => {}).end(input)
       const code = new Promise<number | null>((resolve) => { child.once('close', resolve) })
       const [stdout, stderr] = await Promise.all([text(child.stdout), text(child.stderr)])
@@ -77,7 +77,7 @@ export function user (t: Test): User {
   }
 }
 
-/** The one error that was written with `--json`. */
+/** The only error that was written with `--json`. */
 export function errorOf ({ stderr }: Ended): Record<string, unknown> {
   return (JSON.parse(stderr) as { error: Record<string, unknown> }).error
 }

@@ -9,8 +9,8 @@ export interface Received { method: string, url: string, headers: IncomingHttpHe
 export type Replies = Record<string, Reply | 'never' | undefined>
 
 /**
- * A server with replies that no real one can be made to give. It records its requests.
- * @param certificate with one it speaks https
+ * A server with replies that no real server can be made to send. It records its requests.
+ * @param certificate if given, the server uses https
  */
 export async function standIn (
   t: Test, replies: Replies, certificate?: { key: string, cert: string }

@@ -39,7 +39,7 @@ t.test('--version is the version of the package', async (t) => {
 })
 
 t.test(
-  'a usage error exits with 2 and one line on standard error that names the mistake, without standard output',
+  'a usage error exits with 2, one line on standard error that names it, and no standard output',
   async (t) => {
     const { act } = user(t)
     const cases: [args: string[], says: string | RegExp][] = [
@@ -79,7 +79,7 @@ t.test(
   }
 )
 
-t.test('a URL with a password is refused without repeating it, from every source', async (t) => {
+t.test('a URL with a password, from any source, is refused and not repeated', async (t) => {
   const { act } = user(t)
   for (const ended of [
     await act(['prenotazioni', 'list', '--url', 'http://anna:CANARY@127.0.0.1']),
@@ -122,7 +122,7 @@ t.test('a real Send is refused before anything else, with any options', async (t
   }
 })
 
-t.test('the process itself exits with these codes, and separates results from errors', async (t) => {
+t.test('the real process exits with these codes, and separates results from errors', async (t) => {
   const { run } = user(t)
   t.match(await run(['--help']), { code: 0, stdout: /^Uso: locanda/, stderr: '' })
   t.match(await run(['prenotazzioni']), { code: 2, stdout: '', stderr: /^Errore: [^\n]+\n$/ })
@@ -150,7 +150,7 @@ t.test('an unreachable server exits with 4 and one line, with any command', asyn
   t.match(errorOf(await run(['--json', ...LIST])), { codice: 'SERVER_NON_RAGGIUNGIBILE', uscita: 4 })
 })
 
-t.test('without a key the advice is to sign in, without any question', async (t) => {
+t.test('without a key the advice is to sign in, without a question', async (t) => {
   const { url, received } = await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY })
   const { act } = user(t)
   const { code, stderr } = await act([...LIST, '--url', url])
@@ -195,7 +195,7 @@ t.test('the URL is --url, else LOCANDA_URL, else that of the stored key', async 
   t.match((await act([...LIST, '--url', third.url], { env: { LOCANDA_URL: second.url } })).stderr, third.url)
 })
 
-t.test('the key is sent only to the URL that it is stored for', async (t) => {
+t.test('the key is sent only to the URL for which it is stored', async (t) => {
   const { act, keep } = user(t)
   const [own, other] = [
     await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }),
@@ -231,7 +231,7 @@ t.test('a redirect is not followed, so the key is not forwarded', async (t) => {
   t.same(other.received, [])
 })
 
-t.test('answers of another service exit with 1 and one line', async (t) => {
+t.test('a response of another service exits with 1 and one line', async (t) => {
   const { act, keep } = user(t)
   for (const reply of [
     { body: '<html>Benvenuti</html>' },
@@ -254,7 +254,7 @@ t.test('answers of another service exit with 1 and one line', async (t) => {
   }
 })
 
-t.test('control characters in a server’s answer do not reach the terminal', async (t) => {
+t.test('control characters in a server’s response do not reach the terminal', async (t) => {
   const { act, keep } = user(t)
   const hostile = 'Anna\u001b[2J\u009b31m\r\nErrore: finto\u202e'
   const { url } = await standIn(t, {

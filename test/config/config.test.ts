@@ -26,7 +26,7 @@ const URLS = ['vuoto', 'ftp://host/', '//host', 'http:/host', 'https://con spazi
 const DATABASES = 'mysql://host/db,host/db,postgres://,postgres://con spazio,postgres://u:a#b@host/db,' +
   'postgres://u:1#2@host/db,postgres://u:segreto@,postgres://u:segreto@host:99999/db'
 
-/** Invalid values of every variable that can have one. Each prevents the start. */
+/** Invalid values of every variable that has invalid values. Each prevents the start. */
 const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   PORT: ['-1', '65536', '3000.5', 'tremila', '0x1f90x', 'null'],
   PUBLIC_URL: [...URLS, ...['?', '/#', '\\a', '/a?b', '#a'].map((end) => `https://a.example${end}`), 'https://@a.example'],
@@ -162,7 +162,7 @@ const CONTRADICTIONS: readonly (readonly [variable: string, environ: Environ])[]
   ]
 ]
 
-/** Asserts that the start fails with one line that names the variable without repeating its value. */
+/** Asserts that the start fails with one line that names the variable and omits its value. */
 function refuses (t: Test, variable: string, environ: Environ) {
   const title = JSON.stringify(environ)
   try {
@@ -185,7 +185,7 @@ t.test('every invalid value of every variable prevents the start, with one line 
   }
 })
 
-t.test('contradictory values prevent the start, with one line that names one of them', async (t) => {
+t.test('contradictory values prevent the start, with one line that names one of the variables', async (t) => {
   for (const [variable, environ] of CONTRADICTIONS) refuses(t, variable, environ)
 })
 
@@ -265,7 +265,7 @@ t.test('a certificate file without a certificate prevents the start', async (t) 
   refuses(t, 'ALLOGGIATI_CA_FILE', { ALLOGGIATI_CA_FILE: file })
 })
 
-t.test('without MASTER_KEY a key is generated, readable by its owner only, and kept', async (t) => {
+t.test('without MASTER_KEY a key is generated and stored, and only its owner can read it', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'nuova', 'cartella')
   const { MASTER_KEY: made } = readConfig({ DATA_DIR })
   t.equal(made.length, 32)
@@ -280,7 +280,7 @@ t.test('without MASTER_KEY a key is generated, readable by its owner only, and k
   )
 })
 
-t.test('a DATA_DIR that is a file prevents the start with the reason, also for root', async (t) => {
+t.test('a DATA_DIR that is a file prevents the start with the reason, even for root', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'dati')
   writeFileSync(DATA_DIR, '')
   t.throws(() => readConfig({ DATA_DIR }), {
@@ -289,7 +289,7 @@ t.test('a DATA_DIR that is a file prevents the start with the reason, also for r
 })
 
 t.test(
-  'a key file that others can read, or that is damaged or no regular file, prevents the start and stays unchanged',
+  'a key file that others can read, or that is damaged or not regular, prevents the start',
   async (t) => {
     for (const mode of [0o640, 0o604, 0o620, 0o644]) {
       const DATA_DIR = temporaryFolder(t)
@@ -311,7 +311,7 @@ t.test(
     const nowhere = temporaryFolder(t)
     symlinkSync(join(nowhere, 'altrove'), join(nowhere, 'master.key'))
     refusesKey(t, nowhere)
-    // Reading a pipe would block forever, so the start runs in its own process.
+    // The read of a pipe would block forever, so the start runs in a separate process.
     const pipe = temporaryFolder(t)
     spawnSync('mkfifo', ['-m', '600', join(pipe, 'master.key')])
     const env = { DATA_DIR: pipe, NODE_COMPILE_CACHE: COMPILE_CACHE }
@@ -326,7 +326,7 @@ t.test(
   }
 )
 
-t.test('processes that start simultaneously on an empty folder share one key', async (t) => {
+t.test('processes that start together on an empty folder have the same key', async (t) => {
   const DATA_DIR = join(temporaryFolder(t), 'dati')
   const config = fileURLToPath(new URL('../../src/config/config.ts', import.meta.url))
   const script = `
@@ -383,7 +383,7 @@ const GOOGLE = {
 }
 const GITHUB = { name: 'github', client_id: 'id', client_secret: 'segreto-che-non-si-dice' }
 
-t.test('BACKUP_DIR inside the database or stored files prevents the start, also through symbolic links', async (t) => {
+t.test('BACKUP_DIR inside the database or stored files prevents the start, even through symbolic links', async (t) => {
   const folder = temporaryFolder(t)
   const DATA_DIR = join(folder, 'dati')
   const elsewhere = join(folder, 'disco')
@@ -450,7 +450,7 @@ t.test('parseProviders returns a valid list unchanged', (t) => {
   t.end()
 })
 
-t.test('parseProviders names the invalid field without repeating secrets', (t) => {
+t.test('parseProviders names the invalid field and does not repeat secrets', (t) => {
   const cases: [wrong: unknown, problem: RegExp][] = [
     ['{', /^non è JSON$/],
     [{}, /^deve essere un elenco JSON$/],

@@ -32,7 +32,7 @@ export async function accessRows (
   for (const row of ['A2', 'C4'] as const) {
     await prove(row, async (t) => {
       const closed = ALL.filter(({ access }) => access !== 'public')
-      // The row of the status code needs only one endpoint.
+      // For the row of the status code one endpoint is enough.
       for (const { method, url } of row === 'A2' ? closed : closed.slice(0, 1)) {
         for (const headers of [{}, { 'x-api-key': 'sbagliata' }, { authorization: 'Bearer a.b.c' }]) {
           const response = await app.inject({ method, url, headers })
@@ -70,7 +70,7 @@ export async function accessRows (
     t.match(response.headers, { 'retry-after': /^[1-9]\d?$/, 'ratelimit-limit': '1', 'ratelimit-remaining': '0' }, url)
   }
   await prove('L1', async (t) => {
-    // Requests as a caller, for heavy work, and without credentials.
+    // Requests of a caller, for heavy work, and without credentials.
     await few.call('GET', '/api/v1/paesi')
     await few.call('POST', '/api/ocr', {})
     await few.call('GET', '/api/config')

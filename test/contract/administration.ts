@@ -76,7 +76,7 @@ export async function administrationRows (
     const each = (recipient: string): Wanted => ({
       recipient, id: anInteger, messageId: /^<.+>$/, stato: 'inviata', risposta: /^250/, spiegazione: /./
     })
-    // On a busy machine the response may precede the delivery.
+    // On a busy machine the response may be earlier than the delivery.
     let response = await admin('POST', '/api/send-email', mail)
     for (let n = 0; n < 5 && response.body.includes('in_coda'); n++) {
       response = await admin('POST', '/api/send-email',

@@ -5,7 +5,7 @@ import { PUBLIC_URL, type SharedServer, type Prove } from './shared-server.ts'
 
 const PATH = '/api/v1/prenotazioni'
 
-/** The response for a booking that was created with `booking()` of the samples. */
+/** The expected response for a booking that `booking()` of the samples has created. */
 export const shown = (changes: Record<string, Wanted> = {}): Record<string, Wanted> => ({
   id: anInteger,
   nome_cognome: 'Anna Bianchi',

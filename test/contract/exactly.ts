@@ -1,7 +1,7 @@
 import type { LightMyRequestResponse } from 'fastify'
 import type { Test } from 'tap'
 
-/* Machine clients use strict schemas: a response has exactly the promised fields. */
+/* Machine clients have strict schemas, so a response must have exactly the promised fields. */
 
 /** An expected value: a regular expression for text, a predicate, or the value itself. */
 export type Wanted = RegExp | ((value: unknown) => boolean) | string | number | boolean | null | Wanted[] | WantedFields
@@ -12,12 +12,12 @@ export const UUID = /^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$/
 export const anInteger = (value: unknown) => Number.isSafeInteger(value)
 export const anyText = (value: unknown) => typeof value === 'string'
 
-/** The common fields of every error, and its own fields. */
+/** The common fields of every error, and its additional fields. */
 export function anError (status: number, error: Wanted, more: WantedFields = {}): WantedFields {
   return { error, status, codice: /^[A-Z_]+$/, requestId: UUID, ...more }
 }
 
-/** Asserts exactly this status and body. @returns the body */
+/** Asserts exactly this status and this body. @returns the body */
 export function exactly<Body> (t: Test, response: LightMyRequestResponse, status: number, wanted: Wanted): Body {
   t.equal(response.statusCode, status, response.body.slice(0, 500))
   t.match(response.headers['content-type'], /^application\/json/)
@@ -26,7 +26,7 @@ export function exactly<Body> (t: Test, response: LightMyRequestResponse, status
   return body
 }
 
-/** Paths at which a value differs from the expected one. */
+/** The paths at which a value differs from the expected one. */
 export function differences (value: unknown, wanted: Wanted, place = ''): string[] {
   const differs = [`${place}: ${JSON.stringify(value)}`]
   if (wanted instanceof RegExp) return typeof value === 'string' && wanted.test(value) ? [] : differs

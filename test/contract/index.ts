@@ -5,7 +5,7 @@ import process from 'node:process'
 import { createInterface } from 'node:readline'
 import { CASES, ENDPOINTS, PROMISES, RULES, STATUSES } from './rows.ts'
 
-/* `npm run test:contract`: runs every row of the contract, and prints its result and its test. */
+/* `npm run test:contract` runs every row of the contract, and prints the result and the test of each. */
 
 const KINDS = { endpoints: ENDPOINTS, rules: RULES, statuses: STATUSES, 'cases of errors': CASES }
 

@@ -18,9 +18,9 @@ import { systemRows } from './system.ts'
 
 interface Described { paths: Record<string, Record<string, { parameters?: { name: string }[] }>> }
 
-/** The identity and storage protocols are third-party contracts. Their clients send no idempotency key. */
+/** The identity and storage protocols are contracts of others, and their clients send no Idempotency-Key. */
 const isProtocol = (path: string) => /^\/(auth|storage)\/v1\//.test(path)
-/** Fails after the work is done and before its response is stored. */
+/** A header that makes a request fail after its work, before its response is stored. */
 const FAILS_LATE = 'x-prova-guasto'
 const failed = new WeakSet<FastifyRequest>()
 const response = { isDue: Promise.withResolvers<void>(), goesOut: Promise.withResolvers<void>() }
@@ -36,7 +36,7 @@ async function failLate (request: FastifyRequest, _reply: FastifyReply, payload:
 }
 const addressOf = (url: string) => url.replace(/:(\w+)/g, '{$1}')
 
-/** These routes answer a repeated request from the work that the first one started. */
+/** Routes that answer a repeated request from the work of the first one. */
 const BEGUN = new Set([
   '/api/alloggiati/invio', '/api/v1/prenotazioni/{id}/invio', '/api/v1/invii/giornata', '/api/lettere-benvenuto/genera',
   '/api/generate-pdf', '/api/generate-template', '/api/v1/report/csv'
@@ -94,9 +94,9 @@ t.test('the contract', async (t) => {
   }
 
   for (const [path, prepare] of Object.entries(HONOURED)) {
-    await t.test(`POST ${path} that failed with a 500 after its work is not repeated with its key`, async (t) => {
+    await t.test(`POST ${path} that failed with a 500 after its work is not executed again with its key`, async (t) => {
       const { url, payload, refused, headers } = await prepare(server)
-      // A refused request does no work.
+      // A refused request executes no work.
       if (refused) return
       const send = async (more: Record<string, string> = {}) => await app.inject({
         method: 'POST',
@@ -188,7 +188,7 @@ const PAIR = { email: 'nessuno@example.org', password: 'sbagliata-ma-lunga' }
 const SIGN_IN = '/auth/v1/token?grant_type=password'
 
 const first = await build(t)
-/** Environment of a second server on the same database. */
+/** The environment of a second server on the same database. */
 const SAME = { DATABASE_URL: first.url, DATA_DIR: first.dataDir }
 
 // Health checks are not counted, and CORS preflights are exempt.

@@ -48,7 +48,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
     })
   })
 
-  // A second server whose police service refuses connections.
+  // A second server, whose police service refuses connections.
   const cutOff = await production(t, { endpoint: await closedPort() })
   for (const row of ['F7', 'C10'] as const) {
     await prove(row, async (t) => {
@@ -110,7 +110,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
     const response = await send([single({ cognome: 'RIUSCITI', numero_documento: 'CA00002AA' })])
     exactly<InvioResponse>(t, response, 200, sent('Send', /^AW-/))
   })
-  // Only the police reject this record: our validation rules must accept it.
+  // Only the police reject this record, because the validation rules of the server must accept it.
   const police = await standIn(t)
   police.on.Send = response(rowsReply('Send', [false]))
   const real = await production(t, police)
@@ -186,7 +186,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
     t.strictSame(LAYOUT.map(({ length }) => length), [2, 10, 2, 50, 30, 1, 10, 9, 2, 9, 9, 5, 20, 9])
   })
 
-  // A day's receipt exists on the next day, so a second server has that date in its sandbox.
+  // The receipt of a day is available on the next day, so a second server has that date in its sandbox.
   await prove('E11', async (t) => {
     const next = await build(t, { TODAY: '2026-11-24', DATABASE_URL: url, DATA_DIR: dataDir })
     const response = await next.call('GET', `${PATH}/ricevute?data=${TODAY}`)

@@ -10,8 +10,8 @@ import { HOLDER } from '#test/scans/scanning.ts'
 import { TODAY, type SharedServer } from './shared-server.ts'
 
 /**
- * A request that honours `Idempotency-Key`. `other` is a body that is rejected with the same key. `refused`: the
- * request is refused, and the refusal is replayed.
+ * A request to a route with `Idempotency-Key`. `other` is a body that is rejected with the same key. `refused`: the
+ * request is refused, and a repetition gets the same refusal.
  */
 export interface Replayed {
   url: string
@@ -74,7 +74,7 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
     await call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guest()] })
     return { url: '/api/v1/invii/giornata', payload: { prenotazioni: [id] }, other: { prova: true } }
   },
-  // The submission does not exist, so the refusal is replayed. The ledger's tests cover decisions.
+  // The submission does not exist, so a repetition gets the same refusal. The ledger's tests cover decisions.
   '/api/v1/invii/{id}/decisione': async () => {
     const body = { decisione: 'annulla', motivo: REASON, versione: 1, conferma: `1 ospite ${TODAY}` }
     return {
@@ -162,7 +162,7 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
     const mail = { recipients: ['ada@ospiti.example'], subject: 'Il vostro arrivo', body: '<p>Vi aspettiamo.</p>' }
     return { url: '/api/send-email', payload: mail, other: { ...mail, subject: 'Altro' } }
   },
-  // No test creates such events, so nothing is delivered.
+  // No test creates such events, so the webhook gets no delivery.
   '/api/v1/webhooks': async () => {
     const webhook = { url: 'https://ricevitore.example/eventi', tipi: ['webhook.sospeso'] }
     return { url: '/api/v1/webhooks', payload: webhook, other: { ...webhook, descrizione: 'Altro' } }

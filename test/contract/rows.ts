@@ -1,6 +1,6 @@
 /*
- * The rows of the contract, in our own words. The letter and number of a row locate it in the contract. Endpoints have
- * method, path and access, errors their status.
+ * The rows of the contract, as short titles. A row's letter and number are those in the contract. An endpoint has
+ * method, path and access, an error case also a status.
  */
 
 type Access = 'public' | 'auth' | 'admin'

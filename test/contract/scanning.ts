@@ -59,7 +59,7 @@ export async function scanningRows ({ key }: SharedServer, prove: Prove): Promis
     exactly(t, await key('POST', '/api/ocr', {}), 400,
       anError(400, /./, { dettagli: [{ campo: 'image', messaggio: /./ }] }))
   })
-  // One request for both rows, because it takes more than a second.
+  // Both rows share one request, because it takes more than a second.
   let read: ReturnType<typeof key> | undefined
   for (const row of ['S1', 'L7'] as const) {
     await prove(row, async (t) => {

@@ -9,16 +9,16 @@ export const QUERY_PASSWORD = 'una-frase-per-la-console'
 export const PUBLIC_URL = 'https://locanda.example'
 
 type Method = InjectOptions['method']
-/** Sends a request as one caller. A body is sent as JSON. */
+/** Sends a request as one of the callers. A body is sent as JSON. */
 type CallerRequest = (
   method: Method, url: string, body?: object, headers?: Record<string, string>
 ) => Promise<LightMyRequestResponse>
 
-/** The server shared by all rows, and its callers. */
+/** The server that all rows share, and its callers. */
 export interface SharedServer extends TestApp {
   t: Test
   smtp: Smtp
-  /** Sends the server's API key, as most machines do. */
+  /** Sends requests with the server's API key, like most machines. */
   key: CallerRequest
   admin: CallerRequest
   operator: CallerRequest
@@ -63,7 +63,7 @@ export async function startSharedServer (
   }
 }
 
-/** Titles each row's test, and records which rows have one. */
+/** Gives each row's test its title, and records which rows have a test. */
 export function prover (t: Test): { prove: Prove, proven: RowId[] } {
   const proven: RowId[] = []
   return {

@@ -3,9 +3,9 @@ import type { Ask, ClientResponse } from './responses.ts'
 import { corrected, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** Bookings created per day. */
+/** Number of bookings created per day. */
 const ARRIVALS = 3
-/** For each outcome of the day's response, the status and code that `check-records.ts` understands. */
+/** The status and code that `check-records.ts` reads, for each outcome in the day's response. */
 const SAID: Record<string, { status: number, codice?: string }> = {
   acquisita: { status: 200 },
   non_inviata: { status: 422, codice: 'NON_INVIATA' },
@@ -36,7 +36,7 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
     if (random.fraction() < 0.5) await correct(random.pick(bookings))
   }
 
-  /** Sends a booking of yesterday, prolongs or cancels it, and sends the new nights, sometimes twice at once. */
+  /** Sends a booking of yesterday, then prolongs or cancels it. Sends the new nights, sometimes twice at once. */
   async function prolong (): Promise<void> {
     const dal = createClock().today()
     const booking = await save(newGuests(), { check_in: addDays(dal, -1), numero_notti: 1 })
@@ -73,7 +73,7 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
     note({ ...got?.body, guests: guests.map(({ n }) => n), status: got?.status })
   }
 
-  /** @param days the own days of the last guest, of several */
+  /** @param days the own days of the last guest, if there are several guests */
   async function saveGuests (id: number, guests: readonly Guest[], days: object = {}): Promise<boolean> {
     const last = guests.length - 1
     const dati = guests.map(({ schedina }, at) => at > 0 && at === last ? { ...schedina, ...days } : schedina)

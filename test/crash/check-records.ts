@@ -6,15 +6,15 @@ import { brokenLinks } from '#test/alloggiati/ledger/chain.ts'
 import type { ClientResponse } from './responses.ts'
 import { identityOf, isSameNight, personOf, traitsOf } from './people.ts'
 
-/** The violations found, one text each. All lists are empty when the ledger is correct. */
+/** The violations that were found, one text each. All lists are empty when the ledger is correct. */
 export interface Faults {
   submissions: number
   double: string[]
   lost: string[]
   forgotten: string[]
-  /** Persons acquired more than once under any spelling, without a confirmation. */
+  /** People who were acquired more than once in any spelling, without a confirmation. */
   respelled: string[]
-  /** Broken chains, suspensions, and submissions without an audit log row or the reverse. */
+  /** Broken chains, suspensions, submissions without an audit entry, and audit entries without a submission. */
   broken: string[]
   /** Number of submissions by final state. */
   states: Record<string, number>
@@ -31,7 +31,7 @@ interface Entry {
   line: string
 }
 
-/** Error codes that promise that no guest was acquired. */
+/** Error codes which promise that no guest was acquired. */
 const NOT_SENT = new Set([
   'SERVIZIO_NON_RAGGIUNGIBILE', 'RIFIUTATO_DAL_SERVIZIO', 'CREDENZIALI_RIFIUTATE', 'INVII_SOSPESI', 'NON_INVIATA',
   'RIFIUTATA'
@@ -50,7 +50,7 @@ interface Records {
   references: ReadonlySet<string>
 }
 
-/** Compares the clients' responses and the ledger with what the police acquired. */
+/** Compares the clients' responses and the ledger with the rows that the police acquired. */
 export async function checkRecords (
   { sql, db }: Pick<Connection, 'sql' | 'db'>,
   keys: Keys,
@@ -87,7 +87,7 @@ export async function checkRecords (
   }
 }
 
-/** Finds guests acquired twice for a night, with the same spelling. */
+/** Finds guests who were acquired twice for a night in the same spelling. */
 function findDouble (acquired: readonly string[], { byIdentity }: Records): string[] {
   return [...Map.groupBy(acquired, identityOf)].flatMap(([identity, lines]) => (
     lines.some((line, at) => lines.slice(at + 1).some((other) => isSameNight(line, other))) &&
@@ -97,7 +97,7 @@ function findDouble (acquired: readonly string[], { byIdentity }: Records): stri
   ))
 }
 
-/** Finds persons acquired for a night under several spellings without confirmations. */
+/** Finds people who were acquired for a night in several spellings without confirmations. */
 function findRespelled (acquired: readonly string[], { byPerson }: Records): string[] {
   return [...Map.groupBy(acquired, personOf)].flatMap(([n, lines]) => {
     const confirmed = byPerson.get(n)?.filter(isConfirmed).length ?? 0
@@ -106,7 +106,7 @@ function findRespelled (acquired: readonly string[], { byPerson }: Records): str
   })
 }
 
-/** Groups lines of one person that share a night and a trait, directly or transitively. */
+/** Groups the lines of one person that share a night and a trait, directly or through other lines. */
 function tellable (lines: readonly string[]): string[][] {
   return lines.reduce<string[][]>((groups, line) => {
     const traits = new Set(traitsOf(line))
@@ -128,7 +128,7 @@ function findLost ({ guests, status, ricevuta: reference, schedine }: ClientResp
     .map((n) => `person ${n}: the answer ${reference} says acquired, and the police has not`)
 }
 
-/** Finds guests reported as not sent that the police acquired, unless another submission covers them. */
+/** Finds guests reported as not sent whom the police acquired, unless another submission covers them. */
 function findWronglyNotSent (
   { guests, status, codice, ricevuta: reference }: ClientResponse,
   { persons, byPerson }: Records

@@ -8,14 +8,14 @@ import { corrected, person, respelled, withLeader, type Guest } from './people.t
 import type { SeededRandom } from './seeded-random.ts'
 
 const TRIES = 3
-/** Concurrent lists in a rush. */
+/** Number of concurrent lists in a rush. */
 const RUSH = 6
-/** `enterAgain` chooses among this many latest guests. */
+/** Number of latest guests from which `enterAgain` chooses. */
 const RECENT = 40
 
 /**
- * Clients that submit lists of guests until stopped. Like users, they retry lists and resubmit guests to any server,
- * unchanged, respelled or corrected. Some submit in a rush, some submit whole days of bookings.
+ * Clients that submit lists of guests until they are stopped. Like users, they repeat lists and guests on any server,
+ * unchanged, in another spelling or corrected. Some submit many lists at once, some submit whole days of bookings.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {
   const responses: ClientResponse[] = []
@@ -41,7 +41,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
 
   async function list (): Promise<void> {
     const guests = newGuests()
-    // A retry with the same idempotency key gets the first response.
+    // A repeated request with the same Idempotency-Key gets the first response.
     const headers: Record<string, string> = random.fraction() < 0.3 ? { 'idempotency-key': randomUUID() } : {}
     for (let tries = 0; tries < TRIES && !state.stopped; tries++) {
       const answer = await submit(guests, {}, headers)
@@ -49,7 +49,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     }
   }
 
-  /** Submits many lists at once. Some guests are in two of them. */
+  /** Submits many lists at once. Two of them share some guests. */
   async function rush (): Promise<void> {
     await Promise.all(Array.from({ length: RUSH }, async () => {
       const guests = newGuests()
@@ -58,7 +58,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     }))
   }
 
-  /** Resubmits earlier guests, every tenth time with a confirmation that they are other persons. */
+  /** Submits earlier guests again, every tenth time with a confirmation that they are other people. */
   async function enterAgain (): Promise<void> {
     const recent = Math.min(RECENT, state.next)
     const from = state.next - recent
@@ -95,7 +95,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
       const response = await server()?.send(method, path, body, headers)
       return response && { status: response.status, body: (await response.json()) as object }
     } catch {
-      // The server died before it answered.
+      // The server died before its response.
       return undefined
     }
   }

@@ -3,14 +3,14 @@ import { join } from 'node:path'
 import process from 'node:process'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
-/** The test's own PostgreSQL, which embedded servers restart when it is dead. */
+/** The test's own PostgreSQL. Servers with an embedded PostgreSQL restart it when it is dead. */
 export interface Cluster {
   url: string
   /** The postmaster's PID file. */
   pidFile: string
   /** Kills the postmaster, as in a power cut. Returns false when none is running. */
   kill (): boolean
-  /** Log lines about its starts and stops. */
+  /** Log lines about starts and stops of PostgreSQL. */
   said (): readonly string[]
   stop (): Promise<void>
 }

@@ -4,7 +4,7 @@ import { crashFiles } from './files.ts'
 import { runCrashTest } from './run.ts'
 
 t.test(
-  'when servers and PostgreSQL die at any step, no guest is acquired twice under any spelling, lost or forgotten',
+  'when servers and PostgreSQL die at any step, no guest is acquired twice, lost or forgotten',
   async (t) => {
     const { kills, pgKills, submissions, double, lost, forgotten, respelled, broken } = await runCrashTest({
       kills: 8,

@@ -15,7 +15,7 @@ import { backendMarker } from '#src/services/files/backend-marker.ts'
 
 /*
  * Stores, replaces, moves, copies and deletes files, and rotates keys, until it is killed. At CRASH_STEP it kills
- * itself. Few names make processes conflict.
+ * itself. It uses few names, so that processes conflict.
  */
 const { DATABASE_URL = '', DATA_DIR = '', MASTER_KEY = '', CRASH_STEP, CRASH_TIMES = '1' } = process.env
 const NAMES = 12
@@ -25,7 +25,7 @@ const at = (step: string) => {
   if (step === CRASH_STEP && --left === 0) process.kill(process.pid, 'SIGKILL')
 }
 
-// Exit when the parent process dies, so that no process is left behind.
+// Exit when the parent process has died, so that no process is left.
 const parent = process.ppid
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 500).unref()
 
@@ -101,7 +101,7 @@ async function change (): Promise<void> {
   worker.wake()
 }
 
-/** Ignores errors: another process may delete, replace or lock the same file. */
+/** Ignores errors, because another process may delete, replace or lock the same file. */
 async function keepDoing (work: () => Promise<void>): Promise<never> {
   for (;;) await work().catch(() => {})
 }

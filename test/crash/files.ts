@@ -24,11 +24,11 @@ import { seededRandom } from './seeded-random.ts'
 
 interface FilesResult {
   kills: number
-  /** Number of files at the end. */
+  /** The number of files at the end. */
   files: number
-  /** Rows whose file is missing, damaged or has other content. */
+  /** Rows whose file is missing or damaged, or has other content. */
   unreadable: string[]
-  /** Files without a row, after the worker and the comparison have run. */
+  /** Files without a row, after runs of the worker and the comparison. */
   orphans: string[]
   /** Tombstones, and old key generations, that were never removed. */
   leftovers: string[]
@@ -36,7 +36,7 @@ interface FilesResult {
 
 const STEPS = ['writing', 'written', 'copied', 'kept', 'committed', 'discarded', 'removing', 'removed', 'rotated']
 const ENTRY = fileURLToPath(new URL('files-process.ts', import.meta.url))
-/** Processes that share one folder and database. */
+/** Number of processes that share one folder and one database. */
 const PROCESSES = 2
 const LIFE_MS = 800
 
@@ -65,7 +65,7 @@ export async function crashFiles (
   }
 }
 
-/** Runs `crashFiles` on a database of its own. */
+/** Runs `crashFiles` on a separate database. */
 export async function crashFilesAlone (kills: number, seed: number): Promise<FilesResult> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-crash-'))
   const cluster = await crashableCluster(join(folder, 'cluster'))
@@ -85,7 +85,7 @@ async function runOnce (env: Record<string, string>, step: string | undefined, a
   })
   const exit = once(child, 'exit')
   let timer: NodeJS.Timeout | undefined
-  // If the step is not reached in time, kill anyway.
+  // If the process does not reach the step in time, kill it anyway.
   child.stdout.once('data', () => {
     timer = setTimeout(() => child.kill('SIGKILL'), step === undefined ? afterMs : 3 * LIFE_MS)
   })
@@ -113,7 +113,7 @@ async function checkFiles (url: string, dataDir: string, masterKey: Buffer): Pro
   const files = encryptedFiles({ db, log, backend, marker, generations: generations(keys), removeDiscarded () {} })
   const names = () => readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.length > 2)
   try {
-    // Age all files past the limit after which the comparison removes orphans.
+    // Make all files old enough that the comparison removes orphans.
     const old = new Date(Date.now() - 25 * 60 * 60_000)
     for (const name of names()) utimesSync(join(root, name), old, old)
     await sql`update discarded_files set next_attempt_at = now()`

@@ -3,14 +3,14 @@ import { addDays, type Day } from '#src/lib/time.ts'
 import { single } from '#test/alloggiati/rules/samples.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** A fictitious person and their schedina. */
+/** A fictitious person with a schedina. */
 export interface Guest { n: number, schedina: Schedina }
 
 interface Nights { arrival: Day, departure: Day }
 
 interface Stem { cognome: readonly string[], nome: readonly string[] }
 
-/** Names and their spelling variants. A person is first entered with the first one. */
+/** Names and their spelling variants. A person is first entered in the first spelling. */
 const STEMS: readonly Stem[] = [
   { cognome: ['NICCOLÒ', "NICCOLO'", 'Niccolo’', 'NICCOLO'], nome: ['MARCO', 'Marco'] },
   { cognome: ["D'ANGELO", 'DANGELO', 'D ANGELO', 'd’Angelo'], nome: ['SARA'] },
@@ -18,7 +18,7 @@ const STEMS: readonly Stem[] = [
   { cognome: ['MÜLLER', 'MUELLER', 'Müller'], nome: ['JÖRG', 'JOERG'] },
   { cognome: ['LI'], nome: ['WEI', 'Wei'] }
 ]
-/** Letters that encode the digits of a person's number between two Qs. They survive every respelling. */
+/** Letters that encode the digits of a person's number, between two Qs. Every spelling contains them. */
 const DIGITS = 'BCDFGHLMNP'
 const MARKED = new RegExp(`Q([${DIGITS}]+)Q`)
 
@@ -30,15 +30,15 @@ function stemOf (n: number): Stem {
   return STEMS[n % STEMS.length]!
 }
 
-/** Person number `n`, as first entered. */
+/** The person with number `n`, as first entered. */
 export function person (n: number): Guest {
   const { cognome: [cognome], nome: [nome] } = stemOf(n)
   return guest(n, `${cognome} ${marker(n)}`, nome!)
 }
 
 /**
- * The same person, entered by somebody else: another spelling, perhaps swapped names, the same document or one with a
- * typo. One in three becomes a family member, who has no document.
+ * The same person, entered by another user: another spelling, perhaps swapped names, and the same document or one with
+ * a typing error. One in three becomes a family member, who has no document.
  */
 export function respelled ({ n }: Guest, random: SeededRandom): Guest {
   const stem = stemOf(n)
@@ -81,7 +81,7 @@ function documentOf (n: number): string {
   return `CA${String(n).padStart(5, '0')}AA`
 }
 
-/** The person's number in a line, under any spelling (positions 15-94: the names). */
+/** The person's number in a line, in any spelling. The names are at positions 15 to 94. */
 export function personOf (line: string): number {
   const digits = MARKED.exec(line.slice(14, 94).replaceAll(/[^A-Z]/g, ''))![1]!
   return Number([...digits].map((letter) => DIGITS.indexOf(letter)).join(''))
@@ -92,7 +92,7 @@ export function identityOf (line: string): string {
   return line.slice(14, 105)
 }
 
-/** Whether two lines declare a common night: positions 3-12 are the arrival, 13-14 the nights. */
+/** Whether two lines declare a common night. Positions 3 to 12 are the arrival, 13 to 14 the nights. */
 export function isSameNight (one: string, other: string): boolean {
   const [first, last] = [one, other].map((line) => {
     const arrival = line.slice(2, 12).split('/').toReversed().join('-')
@@ -102,8 +102,8 @@ export function isSameNight (one: string, other: string): boolean {
 }
 
 /**
- * Traits that identify a person under any spelling: birth date, and document if present. If both change, nobody can
- * recognize the person.
+ * Traits that identify a person in any spelling: birth date, and document if present. If both change, the person cannot
+ * be recognized.
  */
 export function traitsOf (line: string): string[] {
   const document = line.slice(139, 159).trim()

@@ -6,13 +6,13 @@ import { response } from '#test/alloggiati/service/soap/server.ts'
 import { successReply, openStandIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
-/** Fraction of Test and Send calls that misbehave. */
+/** Fraction of Test and Send calls with a misbehaviour. */
 const SHARE = 0.2
-/** Fraction of misbehaviours that make the client wait, kept small because they take test time. */
+/** Fraction of misbehaviours that make the client wait. It is small, because they take test time. */
 const SLOW_SHARE = 0.1
 
 /**
- * A police service that never dies, sometimes misbehaves, and answers with a delay, so that servers die during a call.
+ * A police service that never dies, sometimes misbehaves, and responds with a delay, so that servers die during a call.
  */
 export async function misbehavingPolice (folder: string, random: SeededRandom): Promise<StandIn> {
   const police = await openStandIn(oracle(join(folder, 'acquired')))

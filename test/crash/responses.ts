@@ -1,6 +1,6 @@
 /** The response to a client that submitted a list of guests. */
 export interface ClientResponse {
-  /** Person numbers, in list order. */
+  /** The numbers of the people, in the order of the list. */
   guests: readonly number[]
   /** Undefined when the connection ended before the response. */
   status: number | undefined
@@ -10,6 +10,6 @@ export interface ClientResponse {
   schedine?: { ospite: number, esito: string }[]
 }
 
-/** Calls one of the servers. Undefined when none runs, or it died before it answered. */
+/** Calls one of the servers. Undefined when no server runs, or the server died before its response. */
 export type Ask = (path: string, body: object, headers?: Record<string, string>, method?: 'POST' | 'PUT') =>
 Promise<{ status: number, body: object } | undefined>

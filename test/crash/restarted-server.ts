@@ -5,13 +5,13 @@ import type { SeededRandom } from './seeded-random.ts'
 const STEPS: readonly Step[] = [
   'reserved', 'claimed', 'logged-in', 'tested', 'connected', 'dispatched', 'replied', 'recorded'
 ]
-/** Milliseconds until a server is killed: the maximum for a random time, and the limit for reaching a step. */
+/** Milliseconds until a server is killed: the maximum of a random time, and the limit for a step to be reached. */
 const LIFE_MS = { instant: 1000, step: 3000 }
 
-/** How a server dies: at a step, or at a random time. With `postgres` it kills the postmaster at that step first. */
+/** How a server dies: at a step, or at a random time. With `postgres` it first kills the postmaster at that step. */
 interface KillPlan { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
 
-/** Plans two kills at steps, in turn, then one at a random time, and so on. */
+/** Plans two kills at steps, then one at a random time, and so on. */
 export function killPlans (random: SeededRandom): (postgres: boolean) => KillPlan {
   let turn = 0
   return (postgres) => {
@@ -31,11 +31,11 @@ const ENTRY = new URL('server.ts', import.meta.url)
 /** A sequence of servers, each started, used and killed. */
 export interface RestartedServer {
   server: ServerProcess | undefined
-  /** Runs one server until it is killed. Returns an error when it did not start or exited by itself. */
+  /** Runs one server until it is killed. Returns an error when the server did not start, or ended without a kill. */
   runOnce (plan: KillPlan): Promise<Error | undefined>
 }
 
-/** @param onStep called when the server has killed itself or the postmaster at a step */
+/** @param onStep called when the server has killed itself, or the postmaster, at a step */
 export function restartedServer (
   environ: Record<string, string>,
   pidFile: string,

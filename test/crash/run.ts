@@ -27,19 +27,19 @@ interface Plan {
 export interface Result extends Faults {
   kills: number
   pgKills: number
-  /** Number of kills at each step, of servers and PostgreSQL. The others were at random times. */
+  /** Number of kills at each step, of servers and PostgreSQL. All other kills were at random times. */
   atSteps: Record<string, number>
 }
 
 /** Concurrent servers on one database, so that one works while another starts. */
 const SERVERS = 3
 const CLIENTS = 4
-/** Maximum failed starts in a row, while PostgreSQL recovers or crashes again. */
+/** Maximum failed starts in a row, while PostgreSQL recovers or is killed again. */
 const MAX_FAILED_STARTS = 30
 /** The product's own limit for PostgreSQL's recovery. */
 const RECOVERY_LIMIT_MS = 300_000
 const EXPIRE_EVERY_MS = 150
-/** Maximum servers to finish all submissions at the end. */
+/** Maximum number of servers that finish all submissions at the end. */
 const MAX_LAST_SERVERS = 20
 
 /**
@@ -98,7 +98,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
       while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await begun(sql) <= kills)) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
-        // PostgreSQL is killed alternately at a random time and at a step.
+        // Kills PostgreSQL alternately at a random time and at a step.
         if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
         const failure = await each.runOnce(plan(postgres && atInstants % 2 === 0))
         failures = failure === undefined ? 0 : failures + 1
@@ -125,8 +125,8 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
 }
 
 /**
- * Expires all leases repeatedly, so that no server waits for a dead one. A sweep then also takes leases from living
- * servers, which must do no harm.
+ * Expires all leases repeatedly, so that no server waits for a dead one. Then a sweep also takes leases from living
+ * servers, which must have no bad effect.
  */
 async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): Promise<void> {
   while (!over.aborted) {
@@ -144,7 +144,7 @@ async function recovered (sql: Connection['sql'], cluster: Cluster, over?: Abort
   }
 }
 
-/** Counts submissions. Slow servers run longer, until there are enough of them. */
+/** Counts submissions. Servers on a slow machine run longer, until the count is high enough. */
 async function begun (sql: Connection['sql']): Promise<number> {
   return await sql<{ n: number }[]>`select count(*)::int as n from invii`.then(([row]) => row!.n, () => 0)
 }

@@ -10,9 +10,9 @@ import { readConfig } from '#src/config/config.ts'
  * file CRASH_POSTMASTER names.
  */
 const { CRASH_STEP, CRASH_TIMES = '1', CRASH_POSTMASTER } = process.env
-/** Short, because a hanging police service would hold up the test. */
+/** Short, because a police service that hangs would delay the test. */
 const SOAP_TIMEOUT_MS = 2000
-/** Shorter than the SOAP timeout, so that slow calls are answered before they end. */
+/** Shorter than the SOAP timeout, so that callers get a response before slow calls end. */
 const POLICE_RESPONSE_MS = 1000
 
 const print = (line: object) => process.stdout.write(`${JSON.stringify(line)}\n`)
@@ -21,7 +21,7 @@ let left = Number(CRASH_TIMES)
 subscribe('locanda:ledger', (message) => {
   const { step } = message as { step: string }
   if (step !== CRASH_STEP || --left !== 0) return
-  // Node writes to pipes synchronously, so the line is out before the process dies.
+  // Node writes to pipes synchronously, so the line is written before the process dies.
   print({ msg: CRASH_POSTMASTER === undefined ? 'dying' : 'postmaster dying' })
   process.kill(
     CRASH_POSTMASTER === undefined ? process.pid : Number.parseInt(readFileSync(CRASH_POSTMASTER, 'utf8'), 10),
@@ -29,7 +29,7 @@ subscribe('locanda:ledger', (message) => {
   )
 })
 
-// Exit when the parent process dies, so that no server is left behind.
+// Exit when the parent process has died, so that no server is left.
 const parent = process.ppid
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000).unref()
 

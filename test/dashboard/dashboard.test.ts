@@ -34,7 +34,7 @@ async function jobServer (t: Test, run: () => Promise<void> = async () => {}, en
   return { ...built, ask, find }
 }
 
-/** The job's work in the server that most tests share. It has not run when a test begins. */
+/** The work of the job, in the server that most tests share. When a test begins, it has not run yet. */
 let work: () => Promise<void>
 const server = await jobServer(t, () => work(), { TODAY: '2026-11-22' })
 const { app, call } = server
@@ -51,7 +51,7 @@ for (const [name, today] of [
   ['the day on which it ends', '2026-10-25'],
   ['the last day of a year', '2026-12-31']
 ] as const) {
-  t.test(`GET /api/widget/data counts the arrivals and departures of ${name}, and of no adjacent day`, async (t) => {
+  t.test(`GET /api/widget/data counts the arrivals and departures of ${name}, and not of adjacent days`, async (t) => {
     const ofThatDay = await build(t, { TODAY: today, DATABASE_URL: server.url })
     const stays: [arrival: number, nights: number][] = [[-2, 1], [-1, 1], [-2, 2], [0, 3], [0, 1], [1, 1]]
     for (const [arrival, nights] of stays) {
@@ -61,7 +61,7 @@ for (const [name, today] of [
   })
 }
 
-t.test('nextGuest is the main guest of the next arrival from today on; on one day, the first booked', async (t) => {
+t.test('nextGuest is the main guest of the next arrival from today on, or the first booked of one day', async (t) => {
   const next = async () => ((await server.call('GET', WIDGET)).json() as { nextGuest: string }).nextGuest
   await create(server.call, { nome_cognome: 'Anna Ieri', check_in: '2026-11-21' })
   t.equal(await next(), '', "yesterday's guest is not the next guest")
@@ -72,7 +72,7 @@ t.test('nextGuest is the main guest of the next arrival from today on; on one da
   t.equal(await next(), 'Dario Oggi')
 })
 
-t.test('GET /api/map/top-countries counts bookings by country, most first, with Italian names', async (t) => {
+t.test('GET /api/map/top-countries counts bookings by country, in descending order, with Italian names', async (t) => {
   for (const paese_id of [GERMANY, ITALY, GERMANY, FRANCE, ITALY, GERMANY]) await create(server.call, { paese_id })
   t.same((await server.call('GET', COUNTRIES)).json(), [
     { country: 'Germania', count: 3 },
@@ -119,7 +119,7 @@ t.test('the counts match the bookings while two servers create, change and delet
   )
 })
 
-t.test('the counts follow statements on many rows, and a truncated table', async (t) => {
+t.test('the counts are right after statements on many rows, and after a truncated table', async (t) => {
   await app.sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Prova', 'IT', 1 + n % 3, '2026-11-22', '2026-11-23', 1 from generate_series(1, 30) n`
@@ -131,7 +131,7 @@ t.test('the counts follow statements on many rows, and a truncated table', async
   t.same([...await rows()], [])
 })
 
-t.test('the database rejects days from SQL that the API cannot show', async (t) => {
+t.test('the database rejects days written by SQL that the API cannot return', async (t) => {
   const { id } = await create(call)
   for (const change of ["check_in = '0044-03-15 BC'", "check_out = '10000-01-01'", "created_at = 'infinity'"]) {
     await t.rejects(app.sql.unsafe(`update prenotazioni set ${change} where id = ${id}`), { code: '23514' }, change)
@@ -156,7 +156,7 @@ t.test('without HOSTING_DEPLOY the deploy is local, even while the database is d
   t.match((await app.inject('/api/version')).json(), { hostingDeploy: 'local', version: /^\d+\.\d+\.\d+/ })
 })
 
-t.test('the commit is that of the repository whose root is the folder, and of no other', async (t) => {
+t.test('the commit is that of the repository with its root in the folder, and of no other', async (t) => {
   const outer = temporaryFolder(t)
   t.equal(await checkedOutCommit(outer), '', 'no repository')
   const head = repository(outer)
@@ -166,7 +166,7 @@ t.test('the commit is that of the repository whose root is the folder, and of no
   t.equal(await checkedOutCommit(inner), '', 'the package is inside another repository')
 })
 
-t.test('the version is the last tag, with the distance of the commit from it', async (t) => {
+t.test('the version is the last tag, with the number of commits since', async (t) => {
   const folder = temporaryFolder(t)
   t.equal(await taggedVersion(folder), undefined, 'no repository')
   repository(folder)
@@ -198,7 +198,7 @@ async function locations (t: Test, ...sitemaps: readonly string[]): Promise<stri
   return sitemaps.map((xml) => [...xml.matchAll(/<loc>([^<]*)<\/loc>/g)].map(([, location]) => location!))
 }
 
-t.test('the sitemap lists the public pages by absolute URL, and anyone can open them', async (t) => {
+t.test('the sitemap lists the public pages by absolute URL, and anyone can open these', async (t) => {
   const { app } = await build(t, { DATABASE_URL, PUBLIC_URL: 'https://locanda.example/' })
   const response = await app.inject('/sitemap.xml')
   t.equal(response.statusCode, 200)
@@ -211,7 +211,7 @@ t.test('the sitemap lists the public pages by absolute URL, and anyone can open 
   }
 })
 
-t.test('the list has every job, by name, with its next run', async (t) => {
+t.test('the list contains every job, by name, with its next run', async (t) => {
   const { ask } = server
   const { data } = (await ask('GET', JOBS)).json<JobList>()
   t.same(data.map(({ nome }) => nome), [
@@ -264,7 +264,7 @@ t.test('an unknown job is a 404, an invalid name a 400', async (t) => {
   t.match((await ask('POST', start('A1'))).json(), { status: 400, dettagli: [{ campo: 'nome' }] })
 })
 
-t.test('a start that cannot be audited runs nothing', async (t) => {
+t.test('when the start of a job cannot be audited, the job does not run', async (t) => {
   let runs = 0
   const { app, ask, find } = server
   work = async () => { runs++ }
@@ -276,7 +276,7 @@ t.test('a start that cannot be audited runs nothing', async (t) => {
   t.equal((await ask('POST', start('prova'))).statusCode, 200)
 })
 
-t.test('a failed job is answered with its outcome, without its error message', async (t) => {
+t.test('the response for a failed job has its outcome, but not its error message', async (t) => {
   const { ask } = server
   work = async () => { throw Object.assign(new Error('Anna Bianchi'), { code: 'EPROVA' }) }
   const response = await ask('POST', start('prova'))
@@ -285,7 +285,7 @@ t.test('a failed job is answered with its outcome, without its error message', a
   t.notMatch(response.body, /Anna/)
 })
 
-t.test('a long job is answered before it ends, and meanwhile no other process starts it', async (t) => {
+t.test('the response for a long job precedes its end, and no other process starts the job until then', async (t) => {
   const held = heldWork()
   const first = server
   work = held.run
@@ -305,7 +305,7 @@ t.test('a long job is answered before it ends, and meanwhile no other process st
   t.ok((await second.find('prova')).durata_ms! >= 9_000)
 })
 
-t.test('a missed night is caught up by the next server that starts', async (t) => {
+t.test('a run that was missed at night is made by the next server that starts', async (t) => {
   let runs = 0
   const count = async () => { runs++ }
   const { url, sql } = await testDatabase(t)

@@ -23,7 +23,7 @@ interface Sender extends TestApp {
   follow (ids: readonly number[]): Promise<Email[]>
 }
 
-/** An application that sends through this server, and an administrator. */
+/** An application that sends through this mail server, and an administrator. */
 async function sender (
   t: Test,
   smtp: { url: string } | undefined,
@@ -54,7 +54,7 @@ async function sender (
   }
 }
 
-/** A mail server that accepts, rejects or defers a recipient by its local part. */
+/** A mail server that accepts, rejects or defers a mail by the local part of its recipient. */
 const selective = {
   onRcptTo ({ address }: { address: string }, _session: unknown, done: (err?: Error) => void) {
     const refusals: Record<string, Error> = {
@@ -72,13 +72,13 @@ const selective = {
 const smtp = await startSmtp(t, selective)
 const { app, call, post, send, follow, token } = await sender(t, smtp)
 
-/** The mails that arrive from now on. */
+/** Collects the mails that arrive from now on. */
 function arriving () {
   const before = smtp.mails.length
   return () => smtp.mails.slice(before)
 }
 
-t.test('each recipient gets a mail of their own, and the answer has the mail server\'s reply for each', async (t) => {
+t.test('each recipient gets a separate mail, and the response has the mail server\'s reply for each', async (t) => {
   const arrived = arriving()
   const response = await send({
     recipients: ['ada', 'nessuno', 'filtro', 'lista', 'piena', 'bruno'].map((name) => `${name}@ospiti.example`)
@@ -132,7 +132,7 @@ t.test('a mail has the same content as HTML and as plain text', async (t) => {
     'Città & mare\n\nVedi la mappa [https://a.example/x].\n\nArrivo 21 novembre')
 })
 
-t.test('a request with any error sends nothing, and the answer names all errors', async (t) => {
+t.test('a request with any error sends no mail, and the response names all errors', async (t) => {
   const arrived = arriving()
   const kept = async () => [
     ...await app.sql`select id from mails order by id`,
@@ -170,7 +170,7 @@ t.test('a request with any error sends nothing, and the answer names all errors'
   t.equal(arrived().length, 0)
 })
 
-t.test('without a mail server the answer is 503, and nothing is stored', async (t) => {
+t.test('without a mail server the response is a 503, and no mail is stored', async (t) => {
   const { app, post } = await sender(t, undefined)
   t.match((await post()).json(), { status: 503, codice: 'POSTA_NON_CONFIGURATA' })
   t.same(await app.db.select().from(mails), [])
@@ -194,7 +194,7 @@ t.test('a mail that cannot be audited is not sent, and the audit entry names no 
   t.notMatch(JSON.stringify([logs, rows]), /canarino|nessuno|segreto/i)
 })
 
-t.test('mails are listed by id; unknown ids are left out, and invalid ones are refused', async (t) => {
+t.test('mails are listed by id. Unknown ids are left out, and invalid ones are refused', async (t) => {
   const { recipients } = await send({ recipients: ['ada@ospiti.example', 'bruno@ospiti.example'] })
   const ids = recipients.map(({ id }) => id)
   t.match(await follow([9_999_999_999, ...ids, 77_777]), ids.map((id) => ({
@@ -211,7 +211,7 @@ t.test('mails are listed by id; unknown ids are left out, and invalid ones are r
   }
 })
 
-/** HTML whose dangerous parts must be removed; each contains `visibile`. */
+/** HTML whose dangerous parts must be removed. Each text contains `visibile`. */
 const HOSTILE = [
   '<script>alert(1)</script>', '<scr<script>ipt>alert(1)</scr</script>ipt>', '<SCRIPT SRC=//x.example/x.js></SCRIPT>',
   '<img src=x onerror=alert(1)>', '<img src="https://a.example/a.png" onerror="alert(1)" alt="a">',
@@ -272,12 +272,12 @@ t.test('harmless HTML is unchanged', async (t) => {
   }
 })
 
-/** Ten seconds plus the delay of a busy machine. */
+/** Ten seconds, plus the delay of a busy machine. */
 const IN_TIME_MS = 25_000
 
 const RECIPIENTS = ['ada@ospiti.example', 'bruno@ospiti.example']
 
-t.test('a slow mail server does not delay the answer; its reply is shown later, and one mail is sent', async (t) => {
+t.test('a slow mail server does not delay the response. Its reply is shown later, and one mail is sent', async (t) => {
   const answered = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, { decide: () => answered.promise })
   const { app, send, follow } = await sender(t, smtp)

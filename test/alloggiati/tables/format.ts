@@ -3,8 +3,8 @@ import type { Csvs } from '#src/alloggiati/tables/tabella.ts'
 import type { Codice, Comune, Stato, TablesData } from '#src/alloggiati/tables/types.ts'
 
 /**
- * Writes the code tables as the service's `Tabella` operation gives them: `;` between fields, LF between rows, none at
- * the end.
+ * Writes the code tables in the format of the service's `Tabella` operation: `;` between fields, LF between rows, none
+ * at the end.
  */
 export function formatTabelle ({ comuni, stati, documenti, tipi_alloggiato }: TablesData): Required<Csvs> {
   return {

@@ -65,14 +65,14 @@ t.test('six digits are looked up: the ISTAT code of today can be that of a cease
   t.equal(twins.comuniByShortCode('999001').length, 2)
 })
 
-t.test('every province sign of the table has an Italian name, and those of the past are marked', async (t) => {
+t.test('every province sign of the table has an Italian name, and former ones are marked', async (t) => {
   t.same(tables.search('province').map(({ codice }) => codice), [...bundledProvinces().keys()].sort())
   const past = tables.search('province').filter(({ cessata }) => cessata)
   t.same(past.map(({ codice }) => codice), ['FO', 'FU', 'PL', 'PS', 'ZA'])
   t.equal(tables.provincia('FC')?.descrizione, 'Forlì-Cesena')
 })
 
-t.test('a name is looked up in an index: no name, known or not, makes it read the list', async (t) => {
+t.test('names are looked up in an index, without a scan of the list, whether or not they are known', async (t) => {
   let reads = 0
   const list = codeList(data.comuni, (row) => (
     new Proxy(entryOf(row, false, [row.descrizione], [row.codice]), {
@@ -140,7 +140,7 @@ t.test('a search ignores case, accents, apostrophes and brackets', async (t) => 
   t.same(tables.search('comuni', 'zzzz'), [])
 })
 
-t.test('a comune is described with its province, a ceased place with its last day', async (t) => {
+t.test('a comune is described with its province, and a ceased place with its last day', async (t) => {
   const described = (list: Codice[], code: string) => list.find(({ codice }) => codice === code)?.descrizione
   const { comuni, paesi, province } = codici(tables)
   t.equal(described(comuni, '412058091'), 'ROMA (RM)')
@@ -176,19 +176,19 @@ t.test('parsing the CSVs of the service returns the tables they were written fro
   t.ok(csvs.Luoghi.includes("\n408040012;FORLI';FO;15/04/1992 00:00:00\n"))
 })
 
-t.test('CRLF, a byte order mark and blanks around are read alike', async (t) => {
+t.test('CRLF, a byte order mark and surrounding blanks make no difference', async (t) => {
   const other = `\uFEFF${csvs.Luoghi.replaceAll('\n', '\r\n')}\r\n`
   t.same(parseTabelle({ ...csvs, Luoghi: other }), parseTabelle(csvs))
   t.same(parseTabelle({ ...csvs, Tipi_Documento: `${csvs.Tipi_Documento}  \n\n` }).documenti, data.documenti)
 })
 
-t.test('a state takes its ISO codes from the snapshot, a state unknown there has none', async (t) => {
+t.test('a state gets its ISO codes from the snapshot, and a state unknown there has none', async (t) => {
   const { stati } = parseTabelle({ ...csvs, Luoghi: `${csvs.Luoghi}\n100009999;STATO DI PROVA;ES;` })
   t.match(stati.find(({ codice }) => codice === '100000216'), { iso2: 'DE', iso3: 'DEU' })
   t.match(stati.find(({ codice }) => codice === '100009999'), { descrizione: 'STATO DI PROVA', iso2: null, iso3: null })
 })
 
-t.test('the list of apartments is read as the manual shows it; without apartments it is empty', async (t) => {
+t.test('the list of apartments is read as in the manual, and is empty without apartments', async (t) => {
   const csv =
     'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario\n0;CASA PROVA INT. 1;UDINE;UD;VIA PROVA N. 5;MARIO PROVA'
   t.same(parseApartments(csv), [
@@ -246,7 +246,7 @@ const newer = { ...csvs, Tipi_Documento: `${csvs.Tipi_Documento}\nPROVA;DOCUMENT
 
 const downloadFrom = (given: Required<Csvs>) => async (tipo: keyof Csvs) => given[tipo]
 
-t.test('the bundled snapshot serves until a refresh stores the tables of the service', async (t) => {
+t.test('the bundled snapshot is used until a refresh stores the tables of the service', async (t) => {
   const { db } = await testDatabase(t)
   const source = tablesSource(db)
   t.equal((await source.get()).version, tables.version)

@@ -4,7 +4,7 @@ import { startTarget } from '../target.ts'
 
 const DEEP = [10, 100, 1000, 10_000, 100_000]
 
-/** Deeply nested bodies that overflow a recursive parser, with an Idempotency-Key. */
+/** Sends deeply nested bodies, which overflow a recursive parser, with an Idempotency-Key. */
 export const bodies: Scenario = {
   name: 'deep bodies with an Idempotency-Key',
   async run () {

@@ -2,13 +2,13 @@ import { bounded, type Scenario } from '../scenario.ts'
 import { startTarget } from '../target.ts'
 
 const FOREIGN = 5100
-/** One IP address in the spellings that proxies use. */
+/** One IP address in several spellings that proxies use. */
 const SPELLINGS = [
   '2001:db8::7', '2001:DB8::7', '2001:db8:0:0:0:0:0:7', '2001:0db8::0007', '[2001:db8::7]', '[2001:db8::7]:4711',
   '2001:db8::7%eth0'
 ]
 
-/** Password guesses between thousands of other client IPs, and under every spelling of one IP. */
+/** Guesses passwords between requests of thousands of other client IPs, and with every spelling of one IP. */
 export const guesses: Scenario = {
   name: 'guesses between foreign addresses',
   async run () {

@@ -2,7 +2,7 @@ import { API_KEY } from '#test/helper.ts'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { fillBookings, startTarget } from '../target.ts'
 
-/** HEAD of full lists must not read rows. */
+/** Sends HEAD requests for full lists, which must not read rows. */
 export const head: Scenario = {
   name: 'HEAD of full lists',
   async run () {

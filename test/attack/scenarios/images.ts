@@ -12,7 +12,7 @@ const MEMORY = { bombs: 300, largest: 600 }
 /** Maximum p95 latency of liveness, in milliseconds. */
 const P95 = 200
 
-/** Decompression bombs, twenty at a time: images above the size limit, and the largest allowed ones. */
+/** Sends decompression bombs, twenty at a time: images above the size limit, and the largest allowed ones. */
 export const images: Scenario = {
   name: `${AT_ONCE} pixel bombs at a time`,
   async run () {

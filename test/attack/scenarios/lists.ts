@@ -10,7 +10,7 @@ const LISTS = ['/api/prenotazioni', '/api/alloggiati/verifica-ricevute?da=2020-0
 /** Maximum megabytes above the idle level. */
 const MEMORY = 250
 
-/** Full lists that many clients read at once, and that others request and never read. */
+/** Many clients read full lists at once, and other clients request lists and never read them. */
 export const lists: Scenario = {
   name: 'full lists of 200,000 bookings',
   async run () {
@@ -65,7 +65,7 @@ function neverReads ({ port }: Target, path: string): Socket {
   return socket
 }
 
-/** After a while without reading: how many lists were started, and how many of those connections the server closed. */
+/** After a while without reading: how many lists were started, and how many connections of these the server closed. */
 async function outcome (sockets: readonly Socket[], ms: number): Promise<{ accepted: number, cut: number }> {
   const accepted = new Set<Socket>()
   const closed = new Set<Socket>()
@@ -74,7 +74,7 @@ async function outcome (sockets: readonly Socket[], ms: number): Promise<{ accep
     socket.on('close', () => closed.add(socket))
   }
   await sleep(ms)
-  // A paused socket notices its end only when read. After a complete list the connection stays open.
+  // A paused socket notices its end only when it is read. After a complete list the connection stays open.
   for (const socket of sockets) socket.resume()
   await sleep(2000)
   return { accepted: accepted.size, cut: [...accepted].filter((socket) => closed.has(socket)).length }

@@ -12,7 +12,7 @@ const MEMORY = 600
 /** Maximum p95 latency of liveness, in milliseconds. */
 const P95 = 200
 
-/** OCR of fifty images at a time: pages, refused images, and the largest allowed ones. */
+/** Sends fifty images at a time to OCR: pages, refused images, and the largest allowed ones. */
 export const scans: Scenario = {
   name: `OCR of ${AT_ONCE} pictures at a time`,
   async run () {

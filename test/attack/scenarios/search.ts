@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { fillBookings, startTarget } from '../target.ts'
 
-/** Concurrent searches with one key, paged and complete, that keep the database busy. Readiness must hold. */
+/** Runs concurrent searches with one key, paged and complete. The server must stay ready. */
 export const search: Scenario = {
   name: '280 searches at once among 1,000,000 bookings',
   async run () {

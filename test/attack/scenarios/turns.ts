@@ -8,12 +8,12 @@ import { startTarget, type Target } from '../target.ts'
 
 const AT_ONCE = 20
 const ROUNDS = 2
-/** Maximum milliseconds that another caller waits: for one task of the attacker, and for its own. */
+/** Maximum milliseconds that another caller waits: for one task of the attacker, and for the caller's own. */
 const WAIT = 30_000
 
 type Call = readonly [path: string, body: object]
 
-/** One caller sends 48 KB of emoji as a template, and noisy pictures. Another caller makes PDFs and reads pictures. */
+/** One caller sends 48 KB of emoji as a template, and noisy pictures. Another one makes PDFs and reads pictures. */
 export const turns: Scenario = {
   name: `one caller with ${AT_ONCE} long tasks at a time`,
   async run () {

@@ -3,7 +3,7 @@ import { startTarget } from '../target.ts'
 
 const USERS = 70_000
 
-/** Lists more users than a PostgreSQL statement may have parameters. */
+/** Lists more users than the maximum parameters of a PostgreSQL statement. */
 export const users: Scenario = {
   name: 'lists of 70,000 users',
   async run () {
@@ -13,7 +13,7 @@ export const users: Scenario = {
         insert into users (email, email_confirmed_at, app_metadata, created_at)
         select 'utente' || n || '@example.org', now(), '{"role":"operator"}', now() - n * interval '1 second'
         from generate_series(1, ${USERS}::int) n`
-      // Autovacuum analyzes the table of a real server.
+      // On a real server autovacuum analyzes the table.
       await target.sql`analyze users`
       const headers = { authorization: `Bearer ${target.serviceKey}` }
       let listed = 0

@@ -8,7 +8,7 @@ export const VERSIONS = {
 } as const
 export type Version = keyof typeof VERSIONS
 
-/** An envelope around the markup of a Body; `a` is the prefix of the service's namespace. */
+/** An envelope with the given content of the Body. `a` is the prefix of the service's namespace. */
 export function envelope (body: string, version: Version = 1.2, header = ''): string {
   return `<?xml version="1.0" encoding="utf-8"?><s:Envelope xmlns:s="${VERSIONS[version].namespace}" ` +
     `xmlns:a="AlloggiatiService">${header}<s:Body>${body}</s:Body></s:Envelope>`
@@ -18,7 +18,7 @@ export function escapeXml (text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
 }
 
-/** A parsed element: prefixes are resolved, blanks between elements are dropped, and texts are as sent. */
+/** A parsed element. Prefixes are resolved, blanks between elements are dropped, and texts are unchanged. */
 export interface Node {
   name: string
   text: string
@@ -46,7 +46,7 @@ export function parse (xml: string): Node {
   return root.children[0]!
 }
 
-/** The rows of a request in the order sent. */
+/** The rows of a request, in the order in which they were sent. */
 export function rowsOf (xml: string): string[] {
   const list = find(parse(xml), '{AlloggiatiService}ElencoSchedine')
   return list?.children.map(({ text }) => text) ?? []
