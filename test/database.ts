@@ -25,13 +25,13 @@ interface TestDatabase extends Connection { url: string }
 
 /**
  * A migrated database for one test, copied from the run's template, and dropped when the test ends.
- * @param isEmpty without tables
+ * @param isEmpty whether the database has no tables
  */
 export async function testDatabase (t: Test, isEmpty = false): Promise<TestDatabase> {
   if (!existsSync(STATE_FILE)) throw new Error('No test cluster: run the file through tap (npx tap test/….test.ts)')
   const { url, template } = readState()
   const name = `test_${randomBytes(6).toString('hex')}`
-  // Copies files: copying page by page through the WAL is slower without fsync.
+  // Copies the files of the template. Without fsync, a copy page by page through the WAL is slower.
   await administrator(url)
     .unsafe(`create database ${name} template ${isEmpty ? 'template0' : template} strategy file_copy`)
   const own = databaseUrl(url, name)
@@ -49,7 +49,7 @@ export async function forgetKey (sql: postgres.Sql): Promise<void> {
     alter table registro_chiave enable trigger user`)
 }
 
-/** PostgreSQL's own background processes cannot be ended by `force`, but end by themselves. */
+/** Drops a database. `force` cannot end background processes of PostgreSQL, but these end after a short time. */
 async function drop (url: string, name: string): Promise<void> {
   const sql = administrator(url)
   const [role] = await sql<{ name: string }[]>`

@@ -1,6 +1,6 @@
 import fc from 'fast-check'
 
-/* The Gregorian calendar by its own rules, without `Date`, as a reference for the production code. */
+/* The Gregorian calendar calculated by its rules, without `Date`, as a reference for the production code. */
 
 const LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
 
@@ -13,7 +13,7 @@ export function written (year: number, month: number, day: number): string {
   return `${String(year).padStart(4, '0')}-${String(month).padStart(2, '0')}-${String(day).padStart(2, '0')}`
 }
 
-/** Days since the start of the year 1. */
+/** Number of days since the start of the year 1. */
 export function dayNumber (day: string): number {
   const [year = 0, month = 0, date = 0] = day.split('-').map(Number)
   const before = year - 1
@@ -35,7 +35,7 @@ function following (day: string): string {
   return month < 12 ? written(year, month + 1, 1) : written(year + 1, 1, 1)
 }
 
-/** Any day of these years, with month ends overrepresented. */
+/** Any day of these years. The ends of months are more frequent than other days. */
 export function anyDay (from = 1, to = 9999): fc.Arbitrary<string> {
   const date = fc.oneof(fc.integer({ min: 1, max: 31 }), fc.constantFrom(1, 28, 29, 31))
   return fc.tuple(fc.integer({ min: from, max: to }), fc.integer({ min: 1, max: 12 }), date)

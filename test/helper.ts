@@ -18,16 +18,16 @@ import { testDatabase } from './database.ts'
 import { validateResponses } from './response-validation.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
-/** A busy machine may suspend a process for seconds, but its requests must be answered. */
+/** A busy machine may suspend a process for seconds, but the process must not reject requests. */
 export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
-/** The disk of the tests may be nearly full. */
+/** The disk of the machine may be nearly full during tests. */
 export const NO_DISK_RESERVE = { DISK_RESERVE_MIB: '0' }
-/** Other processes that must confirm a change, and Redis, also have this long to answer. */
+/** Timeouts for other processes that must confirm a change, and for Redis, on a busy machine. */
 const PATIENT = { listenersMs: 20_000, redisResponseMs: 20_000 }
 
 type Environ = Record<string, string | undefined>
 
-/** The master key of the first application on each database, which accepts no other. */
+/** The master key of the first application on each database. The database accepts no other key. */
 const masterKeys = new Map<string, string>()
 
 /** Sets the key of a database that was filled without an application. */
@@ -35,7 +35,7 @@ export function writtenWith (url: string, masterKey: Buffer): void {
   masterKeys.set(url, masterKey.toString('base64'))
 }
 
-/** A person. The same name is the same person, in another session. */
+/** A person. The same name is the same person, with another session. */
 export interface Who {
   name?: string
   role?: Role
@@ -45,12 +45,12 @@ export interface Who {
 /** An application under test and its callers. */
 export interface TestApp {
   app: FastifyInstance
-  /** The database's URL, for a second application on the same one. */
+  /** The database's URL, for a second application on the same database. */
   url: string
   dataDir: string
-  /** In base64. */
+  /** The master key in base64. */
   masterKey: string
-  /** Log lines so far, parsed. */
+  /** The parsed log lines so far. */
   logs: Record<string, unknown>[]
   /** Sends a request with the server's API key. A body is sent as JSON. */
   call(
@@ -65,7 +65,7 @@ export interface TestApp {
 
 /**
  * The application as the server builds it, on the test's own database (or that of `DATABASE_URL`). Every payload is
- * checked against its schema, and no job runs on schedule. It is closed with the test. `prepare` gets the bare instance
+ * validated with its schema, and no job runs on schedule. It closes when the test ends. `prepare` gets the instance
  * first. A further application uses the key of the first one on its database, unless it has its own folder or key.
  */
 export async function build (
@@ -133,7 +133,7 @@ export async function build (
   }
 }
 
-/** Starts a session for a person, who is created on first use, without a password because hashing is slow. */
+/** Starts a session for a person. A new person is created without a password, because hashing is slow. */
 export async function signIn (app: FastifyInstance, name: string, role: Role): Promise<AuthSession> {
   const email = `${name}@example.org`
   const { user, session } = await app.db.transaction(async (tx) => {
@@ -146,7 +146,7 @@ export async function signIn (app: FastifyInstance, name: string, role: Role): P
 }
 
 /**
- * Adds routes for a test (`prepare`). They are registered with those of the areas, after all plugins that guard or
+ * Adds routes for a test (`prepare`). They are registered together with the areas, after all plugins that guard or
  * describe routes.
  */
 export function extraRoutes (register: (app: FastifyInstance) => void): (app: FastifyInstance) => void {
@@ -157,7 +157,7 @@ export function extraRoutes (register: (app: FastifyInstance) => void): (app: Fa
   }
 }
 
-/** A temporary folder, deleted with the test. */
+/** A temporary folder, which is deleted when the test ends. */
 export function temporaryFolder (t: Test): string {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-'))
   t.teardown(() => rmSync(folder, { recursive: true, force: true }))

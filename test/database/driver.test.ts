@@ -36,8 +36,8 @@ t.test('the patch is for the installed version of the driver', async (t) => {
   t.ok(readdirSync(join(ROOT, '.patches')).includes(`postgres+${version}.patch`))
 })
 
-t.test("the driver's queue releases the slots of removed items", async (t) => {
-  // The queue works on what `slice` gives until it begins a new array.
+t.test("the driver's queue releases the memory of removed items", async (t) => {
+  // The queue uses the array from `slice` until it begins a new one.
   const slots: number[] = []
   const queue = createQueue(Object.assign([] as number[], { slice: () => slots }))
   for (let n = 0; n < 100; n++) {
@@ -49,7 +49,7 @@ t.test("the driver's queue releases the slots of removed items", async (t) => {
   t.ok(slots.length < 3, `${slots.length} slots`)
 })
 
-t.test("the driver's queue holds the items that were pushed and not taken out, in order", async (t) => {
+t.test("the driver's queue contains the items that were pushed and not removed, in order", async (t) => {
   const step = fc.oneof(
     fc.record({ does: fc.constant('push'), x: fc.nat(9) }),
     fc.record({ does: fc.constant('remove'), x: fc.nat(9) }),
@@ -107,7 +107,7 @@ t.test('a connection that is lost while a query is written is opened again', asy
   await sql`select 1`
   const lost = sql`select 2`.execute()
   // The driver takes the query in a microtask, and writes it in the next turn of the event loop. The socket may close
-  // between the two.
+  // in between.
   await Promise.resolve()
   await Promise.resolve()
   opened[0]!.destroy()
@@ -126,13 +126,13 @@ t.test('a new connection does not take over the error or the rows of the connect
   t.same([...await sql`select 3 as n`], [{ n: 3 }])
 })
 
-t.test('the rows of a query begin at index 0 after a query that failed amid its rows', async (t) => {
+t.test('after a query that failed in the middle of its rows, the rows of the next one begin at index 0', async (t) => {
   const { sql } = await pool(t)
   await t.rejects(sql`select 10 / (3 - n) from generate_series(1, 3) n`, { code: '22012' })
   t.same([...await sql`select 1 as n`], [{ n: 1 }])
 })
 
-/** A server that closes each connection at its first bytes; counts the connections. */
+/** A server that closes each connection at its first bytes, and counts the connections. */
 async function closingServer (t: Test) {
   let connections = 0
   const port = await listening(t, createServer((socket) => {
@@ -142,7 +142,7 @@ async function closingServer (t: Test) {
   return { port, connections: () => connections }
 }
 
-t.test('a query fails when each host closed its connection once', async (t) => {
+t.test('a query fails after each host has closed its connection once', async (t) => {
   const { port, connections } = await closingServer(t)
   for (const hosts of [1, 2, 3]) {
     const before = connections()
@@ -180,14 +180,14 @@ t.test('a pool that ends refuses the queries that wait for a connection', async 
   t.equal((await running).length, 1)
 })
 
-t.test('a transaction gets a connection of its own', async (t) => {
+t.test('a transaction gets its own connection', async (t) => {
   const { sql } = await pool(t)
   const reads = Promise.all(Array.from({ length: 20 }, (_, n) => sql`select ${n}::int as n`.execute()))
   t.match(await sql.begin((tx) => tx`select ${7}::int as n`), [{ n: 7 }])
   t.same((await reads).map(([row]) => row!.n as number), Array.from({ length: 20 }, (_, n) => n))
 })
 
-t.test('a transaction whose connection was lost refuses its queries, and the next connection runs none', async (t) => {
+t.test('a transaction whose connection was lost rejects its queries, and the next connection runs none', async (t) => {
   const { sql, other, terminate } = await pool(t)
   await other`create table written (n int)`
   const begun = Promise.withResolvers<void>()
@@ -203,14 +203,14 @@ t.test('a transaction whose connection was lost refuses its queries, and the nex
   await begun.promise
   await terminate()
   await failed
-  // The pool has a new connection then.
+  // The pool now has a new connection.
   await sql`select 1`
   lost.resolve()
   t.match(await done.promise, [{ status: 'rejected' }, { status: 'rejected' }, { status: 'rejected' }])
   t.same([...await other`select n from written`], [])
 })
 
-t.test('a COPY that fails before it is read fails its reader alone', async (t) => {
+t.test('a COPY that fails before it is read rejects only its reader', async (t) => {
   const { sql } = await pool(t)
   const copy = 'copy (select 1 / (n - 1) from generate_series(1, 3) n) to stdout'
   await t.rejects(sql.begin(async (tx) => {
@@ -222,7 +222,7 @@ t.test('a COPY that fails before it is read fails its reader alone', async (t) =
   t.same([...await sql`select 1 as one`], [{ one: 1 }])
 })
 
-t.test('a COPY that fails after its last row fails its writer', async (t) => {
+t.test('a COPY that fails after its last row rejects its writer', async (t) => {
   const { sql, other } = await pool(t)
   await other`create table numbers (n int)`
   await t.rejects(sql.begin(async (tx) => {
@@ -234,7 +234,7 @@ t.test('a COPY that fails after its last row fails its writer', async (t) => {
 t.test('a statement after a COPY is answered when the COPY ends while the stream is not read', async (t) => {
   const { sql } = await pool(t)
   await sql.begin(async (tx) => {
-    // Rows of 61 bytes: the last ones fill the stream, so that the driver pauses, and the end is right behind them.
+    // Rows of 61 bytes. The last rows fill the stream, so that the driver pauses just before the end.
     const count = Math.ceil(65_536 / 61) + 1
     const rows = await tx.unsafe(`copy (select repeat('x', 60) from generate_series(1, ${count})) to stdout`).readable()
     await until(() => rows.readableLength >= rows.readableHighWaterMark)

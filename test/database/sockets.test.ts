@@ -28,7 +28,7 @@ async function front (t: Test, url: string): Promise<{ url: string, secured: () 
   }
   const listener = createServer((raw) => {
     raw.on('error', () => {}).once('data', (first) => {
-      // An SSLRequest has eight bytes, a startup message more.
+      // An SSLRequest has eight bytes, and a startup message has more.
       if (first.length > 8) return pipe(raw, first)
       raw.write('S')
       pipe(new TLSSocket(raw, { isServer: true, ...own }).on('error', () => {}).on('secure', () => secured++))
@@ -57,7 +57,7 @@ async function pool (t: Test, tls: boolean) {
 
 for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
   const skip = tls && own === undefined && 'openssl is not installed: no certificate to test with'
-  t.test(`${name} connections that are cut fail waiting queries, and new ones work again`, { skip }, async (t) => {
+  t.test(`cut ${name} connections fail waiting queries, and new connections work again`, { skip }, async (t) => {
     const { sql, close, sockets } = await pool(t, tls)
     await sql`create table written (n int)`
 
@@ -82,7 +82,7 @@ for (const [name, tls] of [['plain', false], ['TLS', true]] as const) {
     sockets.mend()
     t.same([...await sql`select 4 as n`], [{ n: 4 }])
     t.same([...await sql`select n from written`], [], 'a transaction whose commit was not sent is not committed')
-    // The driver no longer listens to sockets that have closed by themselves.
+    // The driver does not listen any more to sockets that have closed.
     await close()
     sockets.cut()
   })
@@ -95,7 +95,7 @@ t.test('with several hosts, the client connects to the one that is reachable', a
   t.same([...await sql`select 1 as n`], [{ n: 1 }])
 })
 
-t.test('with several hosts, the first query of a connection fails when that connection is lost', async (t) => {
+t.test('with several hosts, a lost connection fails its first query', async (t) => {
   const { url: direct, sql: other } = await testDatabase(t)
   const { url } = await front(t, direct)
   const { sql, close } = connect(url.replace('localhost', '127.0.0.9,localhost'), 1)

@@ -28,7 +28,7 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
     // Triggers of 0.1.0 computed keyed hashes from session settings.
     await tx`select set_config('locanda.sigillo_' || part, repeat('5c', 64), true) from unnest('{i,o}'::text[]) as part`
     await tx.unsafe(rows)
-    // People whom an administrator created without a role, and others.
+    // People whom an administrator created without a role, and other people.
     await tx`insert into users (email, app_metadata) values ('senza@example.org', '{"provider": "email"}'),
       ('nulla@example.org', '{"role": null}'), ('attesa@example.org', '{"role": "pending"}'),
       ('altro@example.org', '{"role": "editor"}'), ('elenco@example.org', '{"roles": ["operator"]}')`
@@ -53,7 +53,7 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
   t.match(await verify('/api/v1/audit/verifica'), { integro: true })
 })
 
-t.test('a database of another encoding than UTF8 is refused at the start, before any migration', async (t) => {
+t.test('a database with another encoding than UTF8 is refused at the start, before any migration', async (t) => {
   const { sql, url } = await testDatabase(t, true)
   const name = `${new URL(url).pathname.slice(1)}_ascii`
   await sql.unsafe(`create database ${name} template template0 encoding 'SQL_ASCII' locale 'C'`)
@@ -121,7 +121,7 @@ t.test('every lock that the code takes is in LOCKS, and every one of LOCKS is us
   t.same([...taken].sort(), Object.keys(LOCKS).map((name) => `LOCKS.${name}`).sort())
 })
 
-/** An open transaction that has written to the bookings. `free` ends it. */
+/** An open transaction that has written to the bookings. `free` ends the transaction. */
 async function bookingsInUse (t: Test) {
   const { url, sql } = await testDatabase(t)
   const [holder, upgrade] = [connect(url, 1, { idle_in_transaction_session_timeout: '0' }), connect(url, 1)]
@@ -147,7 +147,7 @@ async function bookingsInUse (t: Test) {
   }
 }
 
-t.test('an upgrade that waits for a table lets others write to it, and continues when the table is free', async (t) => {
+t.test('while an upgrade waits for a table, others can write to it, and then the upgrade continues', async (t) => {
   const { url, sql, upgrading, free } = await bookingsInUse(t)
   const other = connect(url, 1, { lock_timeout: '10000' })
   t.teardown(other.close)

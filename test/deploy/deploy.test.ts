@@ -21,12 +21,12 @@ import { ADMIN, serverProcess } from '#test/server-process.ts'
 import { type Nginx, SHIPPED, startNginx, without, writeNginx } from './nginx.ts'
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url))
-/** Metrics of Prometheus itself. */
+/** Metrics that Prometheus itself provides. */
 const NOT_OURS = ['up']
 
 const shipped = (name: string) => readFileSync(join(SHIPPED, name), 'utf8')
 
-/** Metric names in expressions: followed by a selector, bracket or operator, without functions and labels. */
+/** Metric names in expressions: names before a selector, bracket or operator, without functions and labels. */
 function metricsIn (text: string): string[] {
   return [...new Set(text.match(/\b(?:locanda_\w+|process_[a-z_]+(?=[{[]))/g))].filter((name) => !NOT_OURS.includes(name))
 }
@@ -38,10 +38,10 @@ function run (program: string, args: readonly string[], cwd: string, input = '')
 
 const skip = without('nginx', 'nginx-light')
 const noPromtool = without('promtool', 'prometheus')
-/** Restarts per instance. Raise it for a longer trial. */
+/** Number of restarts per instance. A higher number makes a longer test. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const CLIENTS = 3
-/** Pause between a client's requests. A shorter one proves no more and slows down the restarts. */
+/** Pause between two requests of a client. A shorter pause proves no more, and slows down the restarts. */
 const PAUSE_MS = 15
 
 interface ApiResponse { status: number, body: { data?: { id: number } } }
@@ -91,7 +91,7 @@ async function instances (t: Test) {
   return { running, ports, start, sql }
 }
 
-t.test('every metric and label of the dashboard and the alert rules is one that the server exposes', async (t) => {
+t.test('the server exposes every metric and label that the dashboard and the alert rules use', async (t) => {
   const figures = { residentBytes: 1, cpuSeconds: 1, startedAt: 1, descriptors: 1 }
   const backups = temporaryFolder(t)
   const environ = { BACKUP_DIR: backups, BACKUP_PASSPHRASE: 'una-frase-per-i-salvataggi' }
@@ -126,7 +126,7 @@ t.test('every metric and label of the dashboard and the alert rules is one that 
   })
 })
 
-/** Whether a pattern matches a value. No request has failed, so for `status` any value counts. */
+/** Whether a pattern matches a value. No request has failed in this test, so for `status` any value matches. */
 function fits (wanted: string, known: readonly string[], label: string): boolean {
   const pattern = label === 'status' ? /^\d{3}$/ : new RegExp(`^(?:${wanted})$`)
   return known.some((each) => pattern.test(each))
@@ -139,7 +139,7 @@ function selectorsIn (expressions: string) {
       ({ metric, label, isPattern: operator === '=~' && /[.*]/.test(wanted), wanted })))
 }
 
-/** Labels and metrics of aggregations in expressions, which may continue on the next line. */
+/** Labels and metrics of aggregations in expressions, which may have several lines. */
 function groupsIn (expressions: string) {
   return [...expressions.matchAll(/\bby \(([\w, ]+)\)(.*\n?.*)/g)].flatMap(([, labels = '', of = '']) =>
     labels.split(/, */).map((label) => ({ label, metrics: metricsIn(of) })))
@@ -158,7 +158,7 @@ function labelValues (body: string): ReadonlyMap<string, ReadonlyMap<string, str
   return found
 }
 
-t.test('the alert rules are valid and fire as expected', { skip: noPromtool }, async (t) => {
+t.test('the alert rules are valid, and fire as expected', { skip: noPromtool }, async (t) => {
   const folder = temporaryFolder(t)
   cpSync(join(SHIPPED, 'alerts.yaml'), join(folder, 'alerts.yaml'))
   cpSync(join(ROOT, 'test/deploy/alerts.test.yaml'), join(folder, 'cases.yaml'))
@@ -186,7 +186,7 @@ t.test('systemd accepts the unit, and rates its exposure below 3', { skip: noSys
 t.test('the wrapper runs the tool with environment, files and user of the unit', async (t) => {
   const folder = temporaryFolder(t)
   const unit = join(SHIPPED, 'locanda@.service')
-  // systemd does not run in containers. These answer from the unit, and print the arguments.
+  // systemd does not run in containers. These programs replace it: they read the unit, and print the arguments.
   const programs = {
     systemctl: `case $2 in --property=EnvironmentFiles)
       sed -n 's/^EnvironmentFile=\\(.*\\)/\\1 (ignore_errors=no)/p' '${unit}' ;;
@@ -228,7 +228,7 @@ t.test('the server starts with the files that the Containerfile copies', async (
   t.match(await (await fetch(`${await server.ready}/health/ready`)).json(), { stato: 'ok' })
 })
 
-t.test('the server accepts the environment of the unit and of the compose file', async (t) => {
+t.test('the server accepts the environments of the unit and of the compose file', async (t) => {
   const known = shipped('../.env.example').match(/^[A-Z0-9_]+(?==)/gm)!
   const ofUnit = [...shipped('locanda@.service').matchAll(/^Environment=(.*)$/gm)]
     .flatMap(([, words]) => words!.replaceAll('%i', '3001').split(' '))
@@ -260,7 +260,7 @@ t.test('nginx accepts the shipped configuration', { skip }, async (t) => {
   t.notMatch(stderr, /warn/)
 })
 
-t.test('restarting instances in turn under load loses no request and repeats no POST', { skip }, async (t) => {
+t.test('restarting the instances in turn under load loses no request and repeats no POST', { skip }, async (t) => {
   const { running, ports, start, sql } = await instances(t)
   const nginx = await writeNginx(t, ports)
   await startNginx(t, nginx)
@@ -308,7 +308,7 @@ t.test('restarting instances in turn under load loses no request and repeats no 
   t.comment(`${reads} reads, ${names.length} POSTs`)
 })
 
-t.test('nginx uses an instance again with the first request after both were down', { skip }, async (t) => {
+t.test('after both instances were down, nginx uses one again with the first request', { skip }, async (t) => {
   const { app } = await build(t)
   const port = await freePort()
   const nginx = await writeNginx(t, [port, await freePort()])
@@ -320,7 +320,7 @@ t.test('nginx uses an instance again with the first request after both were down
   for (let n = 0; n < 3; n++) t.equal(await live(), 200)
 })
 
-t.test('behind nginx a slow body and a slow reader take up nothing of the server', { skip }, async (t) => {
+t.test('behind nginx a slow body and a slow reader occupy no connection of the server', { skip }, async (t) => {
   const MUCH = 8 * 1024 * 1024
   const config = { access: 'public' as const }
   let begun = 0

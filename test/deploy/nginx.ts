@@ -11,7 +11,7 @@ import { freePort } from '#test/free-port.ts'
 
 export const SHIPPED = fileURLToPath(new URL('../../.deploy', import.meta.url))
 
-/** False if a program is installed, else the reason for a skip. */
+/** False if a program is installed, else the reason why the test is skipped. */
 export function without (program: string, packageName = program): string | false {
   return spawnSync('sh', ['-c', `command -v ${program}`]).status === 0
     ? false
@@ -19,7 +19,7 @@ export function without (program: string, packageName = program): string | false
 }
 
 export interface Nginx {
-  /** Folder of configuration, certificate and logs. */
+  /** The folder of configuration, certificate and logs. */
   folder: string
   port: number
   /** The CA for the test's clients. */
@@ -66,7 +66,7 @@ export async function writeNginx (t: Test, instances: readonly [number, number])
   return { folder, port, certificate: readFileSync(certificate) }
 }
 
-/** Starts nginx, and stops it with the test. */
+/** Starts nginx, and stops it when the test ends. */
 export async function startNginx (t: Test, { folder, port, certificate }: Nginx): Promise<void> {
   const nginx = spawn('nginx', ['-p', folder, '-c', join(folder, 'nginx.conf')], { stdio: 'ignore' })
   const ended = once(nginx, 'exit')

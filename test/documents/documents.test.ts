@@ -18,7 +18,7 @@ const others = [
   { image: front, ext: ' JPG' }
 ]
 
-t.test('an image is stored, and read back', async (t) => {
+t.test('an image is stored, and can be read again', async (t) => {
   const id = await newBooking()
   const response = await upload(id, { image: front })
   t.equal(response.statusCode, 200)
@@ -41,7 +41,7 @@ t.test('an image is stored, and read back', async (t) => {
   t.match(await sharp(read.rawPayload).metadata(), { format: 'jpeg', width: 64, height: 48 })
 })
 
-t.test('every accepted format is stored as that format', async (t) => {
+t.test('every accepted format is stored in that format', async (t) => {
   const id = await newBooking()
   const cases = [
     { image: await png(), ext: 'png', type: 'image/png' },
@@ -95,7 +95,7 @@ t.test('the extension must match the content', async (t) => {
   t.same(await stored(id), [])
 })
 
-t.test('the booking must exist and have a place for the guest, which is checked before the image', async (t) => {
+t.test('the booking must exist and have a place for the guest, and this is checked before the image', async (t) => {
   const id = await newBooking(2)
   const response = await upload(id, { guest: 2, base64Image: 'AAAA' })
   t.equal(response.statusCode, 400)
@@ -123,7 +123,7 @@ t.test('a missing image is a 404 with its status', async (t) => {
   }
 })
 
-t.test('a known image is not sent again, and a range is sent alone', async (t) => {
+t.test('an image that the client already has is not sent again, and a range is sent alone', async (t) => {
   const id = await newBooking()
   await upload(id, { image: front })
   const whole = await show(id)
@@ -137,7 +137,7 @@ t.test('a known image is not sent again, and a range is sent alone', async (t) =
   t.equal((await show(id, 0, 'front', { 'if-none-match': String(whole.headers.etag) })).statusCode, 200, 'a new image')
 })
 
-t.test('images are deleted with their booking in one transaction, and those of others stay', async (t) => {
+t.test('images are deleted together with their booking, and those of other bookings stay', async (t) => {
   const [kept, deleted] = [await newBooking(), await newBooking()]
   await upload(kept, { image: front })
   for (const side of ['front', 'back']) await upload(deleted, { image: front, side })
@@ -153,7 +153,7 @@ t.test('images are deleted with their booking in one transaction, and those of o
   t.equal((await show(kept)).statusCode, 200)
 })
 
-t.test('a booking keeps its images when another one whose number is a prefix of its own is deleted', async (t) => {
+t.test('a booking keeps its images when a booking whose number is a prefix of its number is deleted', async (t) => {
   const [short, long] = [900_001, 9_000_010]
   await app.sql`
     insert into prenotazioni (id, nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
@@ -174,7 +174,7 @@ t.test('images are deleted with a guest who is removed from the list; images of 
   t.same(await stored(id), [`${id}/0/front.jpg`, `${id}/1/front.jpg`])
 })
 
-t.test('images of places that a smaller booking loses are deleted; images of saved guests stay', async (t) => {
+t.test('images of places that a smaller booking loses are deleted, and images of saved guests stay', async (t) => {
   const id = await newBooking(4)
   await saveGuests(call, id, ['Anna', 'Bruno'].map((nome) => ({ nome, cognome: 'Bianchi' })))
   for (const guest of [0, 1, 2, 3]) t.equal((await upload(id, { guest, image: front })).statusCode, 200)
@@ -229,7 +229,7 @@ t.test('a booking that is deleted during the upload leaves no image', async (t) 
   t.same(await stored(id), [])
 })
 
-t.test('the stored answer of an Idempotency-Key is deleted with its image', async (t) => {
+t.test('the stored response of an Idempotency-Key is deleted with its image', async (t) => {
   const [gone, shorter, kept, filed] =
     [await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   const send = (id: number, guest = 0) =>
@@ -250,7 +250,7 @@ t.test('the stored answer of an Idempotency-Key is deleted with its image', asyn
   }
 })
 
-t.test('a body with names of JavaScript\'s own properties is refused, and the answer names them', async (t) => {
+t.test('a body with names of JavaScript\'s own properties is refused, and the response names them', async (t) => {
   const id = await newBooking()
   for (const name of ['__proto__', 'constructor']) {
     const payload = `{"booking_id":${id},"guest_idx":0,"side":"front","base64Image":"","ext":"jpg","${name}":{}}`
@@ -261,7 +261,7 @@ t.test('a body with names of JavaScript\'s own properties is refused, and the an
   }
 })
 
-t.test('an answer that is stored after its image was deleted is erased, and no other one is', async (t) => {
+t.test('a response that is stored after its image was deleted is erased, and others are not', async (t) => {
   const [gone, purged, replaced, again, converted] =
     [await newBooking(), await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   const key = (id: number) => `tardi ${id}`
@@ -277,7 +277,7 @@ t.test('an answer that is stored after its image was deleted is erased, and no o
     const url = `/storage/v1/object/documents/${id}/0/front.jpg`
     t.equal((await app.inject({ method: 'DELETE', url, headers: bearer })).statusCode, 200)
   }
-  // As if the answers were stored after the deletion, during which all requests were still running.
+  // Simulates that the responses were stored after the deletion, while all requests were still running.
   const late = await app.sql<{ key: string, status: number, body: string, headers: object }[]>`
     select key, status, body, headers from idempotency_keys where key like 'tardi %' or key = 'creata'`
   const isLate = app.sql`key in ${app.sql(late.map(({ key }) => key))}`
@@ -291,7 +291,7 @@ t.test('an answer that is stored after its image was deleted is erased, and no o
   for (const { key, status, body } of late) {
     await app.sql`update idempotency_keys set status = ${status}, body = ${body} where key = ${key}`
   }
-  // The same image, but begun when that one had been deleted.
+  // A request about the same image that began after the deletion.
   await app.sql`update idempotency_keys set created_at = clock_timestamp() where key = ${key(again)}`
   const kept = async () => (await app.sql<{ key: string }[]>`
     select key from idempotency_keys where body is not null and ${isLate} order by 1`)

@@ -14,10 +14,10 @@ import { store } from '#test/storage/samples.ts'
 /** The day of the receipts in the tests: the day after the arrival. */
 export const RECEIPT_DAY = '2026-11-22'
 
-/** A guest with this name, whose document number contains the name. */
+/** A guest with this name. The document number contains the name. */
 export const guest = (nome: string): Schedina => single({ nome, numero_documento: `CA00${nome}` })
 
-/** A server on the day of the arrival; `on` moves the server's clock to another day and returns the server. */
+/** A server on the day of the arrival. `on` changes the day of the server's clock, and returns the server. */
 export async function retentionServer (t: Test, environ: Record<string, string> = {}) {
   let day = createClock(today)
   const clock: Clock = { now: () => day.now(), today: () => day.today() }
@@ -52,7 +52,7 @@ export async function send ({ call }: TestApp, id: number): Promise<void> {
   if (sent.statusCode !== 200) throw new Error(sent.body)
 }
 
-/** Fetches the receipt of the arrival day. Submissions sent around midnight need the receipt of the next day, too. */
+/** Fetches the receipt of the arrival day. Submissions sent around midnight also need the receipt of the next day. */
 export async function fetchReceipt ({ app, call }: TestApp): Promise<void> {
   const fetched = await call('GET', `/api/alloggiati/ricevute?data=${today}`)
   if (fetched.statusCode !== 200) throw new Error(fetched.body)
@@ -62,7 +62,7 @@ export async function fetchReceipt ({ app, call }: TestApp): Promise<void> {
     on conflict do nothing`
 }
 
-/** Deletes the receipts, so that a day's receipt is fetched again with everything sent until then. */
+/** Deletes the receipts, so that a day's receipt is fetched again and includes all submissions until then. */
 export async function forgetReceipts ({ app }: TestApp): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`alter table ricevute disable trigger user`
@@ -91,7 +91,7 @@ export async function imagesOf (server: TestApp, id: number): Promise<Record<str
 
 let references = 0
 
-/** Inserts an open submission of a booking, in a state set by bypassing the triggers. */
+/** Inserts an open submission of a booking, in any state, because the triggers are disabled. */
 export async function openSubmission ({ app }: TestApp, prenotazione_id: number, stato: string): Promise<void> {
   const reference = `AW-20261120-${++references}`
   await app.sql.begin(async (sql) => {

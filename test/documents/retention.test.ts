@@ -19,7 +19,7 @@ t.beforeEach(async () => {
   await forgetReceipts(first)
 })
 
-t.test('images are deleted exactly as many days after the guest\'s receipt as configured', async (t) => {
+t.test('images are deleted exactly the configured number of days after the guest\'s receipt', async (t) => {
   const id = await booked(first, [guest('UNO')])
   t.same(await imagesOf(first, id), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
   await send(first, id)
@@ -48,7 +48,7 @@ t.test('images are deleted exactly as many days after the guest\'s receipt as co
   t.notMatch(JSON.stringify(after.logs), /PROVETTI|CA00UNO/)
 })
 
-t.test('each guest has their own day; images of an uncovered guest stay', async (t) => {
+t.test('each guest has a separate day, and images of an uncovered guest stay', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await save(first, id, [guest('UNO')])
   // The images of the second guest were deleted with the guest.
@@ -106,7 +106,7 @@ t.test('images stay while a submission of their booking is open or unknown, even
     in_invio: 'invio_aperto',
     sconosciuto: 'esito_sconosciuto',
     da_verificare: 'esito_sconosciuto',
-    // One of its rows is not resolved.
+    // The outcome of one of its rows is not known.
     parziale: 'esito_sconosciuto'
   })) {
     await openSubmission(after, id, stato)
@@ -118,7 +118,7 @@ t.test('images stay while a submission of their booking is open or unknown, even
   t.same(await imagesOf(after, id), {})
 })
 
-t.test('the images of a guest who was sent before the booking moved stay, and their state says so', async (t) => {
+t.test('the images of a guest who was sent before the booking moved stay, and their state shows it', async (t) => {
   const days = { UNO: '2027-03-01', DUE: '2026-11-23', TRE: '2026-11-20' }
   for (const [name, check_in] of Object.entries(days)) {
     on(today)
@@ -149,7 +149,7 @@ t.test('images are deleted on the day of the receipt when the retention is zero 
   t.same(await imagesOf(next, id), {})
 })
 
-t.test('images that return with a restored database are deleted and audited again', async (t) => {
+t.test('images that a restore brings back are deleted and audited again', async (t) => {
   const id = await booked(first, [guest('UNO')])
   await send(first, id)
   await fetchReceipt(on(RECEIPT_DAY))
@@ -184,7 +184,7 @@ t.test('when the audit log cannot be written, that booking keeps its images, and
   t.same(await imagesOf(after, one), {})
 })
 
-t.test('every image is processed, however many there are', async (t) => {
+t.test('the job processes every image, even if there are thousands', async (t) => {
   const many = await booked(first, [guest('UNO')])
   const last = await booked(first, [guest('DUE')])
   await first.app.sql`

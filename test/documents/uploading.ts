@@ -5,7 +5,7 @@ export interface Upload {
   guest?: number
   side?: string
   image?: Buffer
-  /** Replaces the image. */
+  /** Replaces the default image. */
   base64Image?: string
   ext?: string
   headers?: Record<string, string>

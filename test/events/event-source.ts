@@ -61,8 +61,8 @@ export async function openStream (
 }
 
 /**
- * Opens a transaction with a booking that commits later. It uses another country than the bookings made meanwhile, to
- * avoid a lock on the same counter row.
+ * Opens a transaction with a booking that commits later. Its booking has another country than those made meanwhile, so
+ * that they do not wait for the same counter row.
  */
 export async function lateTransaction (t: Pick<Test, 'teardown'>, url: string, paese = 276) {
   const other = connect(url, 1)

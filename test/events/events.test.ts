@@ -30,7 +30,7 @@ const address = await listen(app)
 const key = { 'x-api-key': API_KEY }
 const { ready, waitForListeners } = app.notifications.subscribe({}, () => {})
 
-/** Headers of a new user. Waits for the notification about the user, so that it does not end a later stream. */
+/** Headers of a new user. Waits for the notification about the user, because it would end a later stream. */
 async function bearer (name: string, role: 'admin' | 'operator' = 'operator') {
   const authorization = `Bearer ${await token({ name, role })}`
   await ready()
@@ -55,7 +55,7 @@ const words = (events: Event[]) => events.map(({ tipo, oggetto }) => `${tipo} ${
 const forgetful = await build(t)
 const { sql } = forgetful.app
 
-t.test('each change of a booking writes an event, in order', async (t) => {
+t.test('each change of a booking writes an event, in the order of the changes', async (t) => {
   const news = await following()
   const { id } = await create(call)
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '031 555' })
@@ -115,7 +115,7 @@ t.test('each state of a submission writes an event, and so do its alarm and its 
   ])
 })
 
-t.test('readers see every event once during concurrent writes, and the events of a booking in order', async (t) => {
+t.test('during concurrent writes readers see every event once, and the events of a booking in order', async (t) => {
   const news = await following()
   const start = (await read()).at(-1)!.cursor
   let writing = true
@@ -150,7 +150,7 @@ t.test('readers see every event once during concurrent writes, and the events of
   t.same(words(await news()), words(all[0]!), 'all readers see the same order')
 })
 
-t.test('pages continue at the cursor, the first has the count, and type and booking filter them', async (t) => {
+t.test('pages continue at the cursor, the first page has the count, and type and booking filter them', async (t) => {
   const { id } = await create(call)
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '2' })
@@ -169,7 +169,7 @@ t.test('pages continue at the cursor, the first has the count, and type and book
   t.same(words(created), [`prenotazione.creata prenotazione:${id}`])
 })
 
-t.test('a cursor whose event is no longer kept is a 410', async (t) => {
+t.test('a cursor whose event was deleted is a 410', async (t) => {
   await create(call)
   const all = await read()
   const [first] = all
@@ -225,7 +225,7 @@ t.test('enrolling and removing a second factor write events that only administra
 /** Before the first event. */
 const BEGINNING = '0-00000000'
 
-t.test('a reader that starts before the first event misses none, as long as the first ones are kept', async (t) => {
+t.test('a reader that starts before the first event misses none while the first events are stored', async (t) => {
   const server = await build(t, { TODAY: '2026-11-21' })
   const { app, call } = server
   const address = await listen(app)
@@ -283,7 +283,7 @@ t.test('a reader whose filter matches no event keeps a valid cursor, and misses 
 /** The log of events is empty. */
 const nothingHappened = () => sql`truncate eventi restart identity cascade`
 
-/** Inserts events that are this many days old; returns their cursors. */
+/** Inserts events that are this number of days old. Returns their cursors. */
 async function happened (...days: number[]): Promise<string[]> {
   const rows = await sql<{ cursor: string }[]>`
     insert into eventi (id, tipo, oggetto, quando)
@@ -296,7 +296,7 @@ async function happened (...days: number[]): Promise<string[]> {
 const places = async () => (await sql<{ posizione: number }[]>`select posizione from eventi order by 1`)
   .map(({ posizione }) => posizione)
 
-t.test('the cursor of the last event stays valid for any time, also when newer events follow', async (t) => {
+t.test('the cursor of the last event never expires, even when newer events follow', async (t) => {
   await nothingHappened()
   const [, last] = await happened(40, 31)
   await runJob(forgetful, 'old-events')
@@ -306,7 +306,7 @@ t.test('the cursor of the last event stays valid for any time, also when newer e
   t.match((await forgetful.call('GET', `${EVENTS}?cursor=${last}`)).json(), { data: [{ cursor: next }] })
 })
 
-t.test('an old event behind a newer one is kept as long as that one, so positions have no gaps', async (t) => {
+t.test('an old event behind a newer one is kept as long as that one, so that positions have no gaps', async (t) => {
   await nothingHappened()
   const [first] = await happened(29, 31, 31, 1)
   await runJob(forgetful, 'old-events')
@@ -374,13 +374,13 @@ t.test('an open transaction delays only its own events, which are sent after its
   const times = { heartbeatMs: 3_600_000 }
   const silence = await build(t, { TODAY: '2026-11-21', DATABASE_URL: url }, undefined, { times })
   const stream = await openStream(t, await listen(silence.app), key)
-  // The first transaction that writes an event notifies at its commit. Until then no other one does.
+  // The first transaction that writes an event notifies at its commit. Until then no other transaction notifies.
   const late = await lateTransaction(t, url)
   const { id } = await create(call)
   await stream.await(1)
   await call('PUT', `${BOOKINGS}/${id}`, { telefono: '1' })
   await stream.await(2)
-  // It is not the first one, so its commit sends no notification.
+  // This transaction is not the first one, so its commit sends no notification.
   const silent = await lateTransaction(t, url, 250)
   await late.commit()
   await stream.await(3)
@@ -397,7 +397,7 @@ t.test('without events the stream sends ids without data as heartbeats', async (
   t.same(stream.events(), [])
 })
 
-t.test('a caller may open six streams at a time, and another one when one is closed', async (t) => {
+t.test('a caller may open six streams at a time, and another one after one is closed', async (t) => {
   const headers = await bearer('molti')
   const streams = []
   for (let n = 0; n < 6; n++) streams.push(await openStream(t, address, headers))
@@ -444,7 +444,7 @@ t.test('a stream ends when its session or key is revoked, or its user is banned 
   t.match(await stays.await(1), [{ prenotazione_id: booking }], 'other streams continue')
 })
 
-/** Opens a stream with a short-lived credential, and retries with a longer life if the machine was too slow. */
+/** Opens a stream with a short-lived credential. Tries again with a longer lifetime if the machine was too slow. */
 async function brief (t: Test, credentials: (ms: number) => Promise<Record<string, string>>): Promise<EventSource> {
   for (let ms = 1000; ms < 100_000; ms *= 2) {
     const stream = await openStream(t, address, await credentials(ms))
@@ -460,7 +460,7 @@ t.test('a stream ends when its access token expires, and resumes with a new toke
   let ends = 0
   const stream = await brief(t, async (ms) => {
     const claims = createDecoder()(authorization.slice('Bearer '.length)) as { exp: number }
-    // Whole seconds.
+    // A whole number of seconds.
     ends = Math.ceil((Date.now() + ms) / 1000) * 1000
     const sign = createSigner({ key, algorithm: 'ES256', kid })
     return { authorization: `Bearer ${sign({ ...claims, exp: ends / 1000 })}` }
@@ -563,11 +563,11 @@ t.test('a request that does not explicitly accept a stream gets a page', async (
   t.equal(head.status, 200)
 })
 
-t.test('the cursor skips administrator events that the reader may not see', async (t) => {
+t.test('the cursor skips events for administrators that the reader may not see', async (t) => {
   const { app, call } = await build(t, { TODAY: '2026-11-21' }, undefined, { times: { heartbeatMs: 300 } })
   const stream = await openStream(t, await listen(app), key)
   await stream.hears('0-00000000')
-  // Both get their positions at once, so that one query finds both.
+  // Both get their positions at the same time, so that one query finds both.
   await app.sql`insert into eventi_in_arrivo (transazione, tipo, oggetto)
     values (0, 'prenotazione.creata', 'prenotazione:1'), (0, 'fattore.aggiunto', 'utente:x')`
   const page = await call('GET', '/api/v1/eventi')

@@ -10,7 +10,7 @@ import { serve } from '#test/loopback.ts'
 
 export interface Received { path: string, headers: IncomingHttpHeaders, body: string, message: EventMessage }
 
-/** Handles a delivery, with or without an answer. */
+/** Handles a delivery, with or without a response. */
 export type Behaviour = (received: Received, response: ServerResponse) => void
 
 export const answer = (status: number, headers: Record<string, string> = {}): Behaviour =>
@@ -24,7 +24,7 @@ export interface Receiver {
   received: Received[]
   /** Accepts every delivery by default. */
   behave: Behaviour
-  /** The number of answers in progress. */
+  /** The number of responses in progress. */
   open (): number
   await (count: number): Promise<Received[]>
   ids (): string[]
@@ -90,7 +90,7 @@ export async function hooking ({ app, token }: Pick<TestApp, 'app' | 'token'>) {
     repeat: (id: number, delivery: number) => ask('POST', `${WEBHOOKS}/${id}/consegne/${delivery}/ripeti`, {}),
     secret: (id: number) => answered<WebhookSecret>('GET', `${WEBHOOKS}/${id}/segreto`),
     rotate: (id: number) => answered('POST', `${WEBHOOKS}/${id}/segreto`, {}),
-    /** Waits until this many deliveries have the state. */
+    /** Waits until this number of deliveries have the state. */
     settled: async (id: number, stato: Delivery['stato'], count: number) => {
       // Queries the database, because a request costs ten times as much.
       await until(async () => (await app.sql`

@@ -104,7 +104,7 @@ t.test('a failed delivery is retried with the same id until it succeeds', async 
   await remove(id)
 })
 
-t.test('only a part of an endless answer is read, and its status counts', async (t) => {
+t.test('only a part of an endless response is read, and its status is used', async (t) => {
   const receiver = await startReceiver(t)
   let written = 0
   receiver.behave = (_received, response) => {
@@ -120,7 +120,7 @@ t.test('only a part of an endless answer is read, and its status counts', async 
   await remove(id)
 })
 
-t.test('events of one object are delivered in order, and do not delay those of others', async (t) => {
+t.test('events of one object are delivered in order, and do not delay events of other objects', async (t) => {
   const receiver = await startReceiver(t)
   let isStuck = true
   const [one, two] = [await create(call), await create(call)]
@@ -145,7 +145,7 @@ t.test('events of one object are delivered in order, and do not delay those of o
   await remove(id)
 })
 
-t.test('1,000 events for a receiver that never answers delay no request, and only two are in flight', async (t) => {
+t.test('1,000 events for a receiver that never responds delay no request, with only two in flight', async (t) => {
   const receiver = await startReceiver(t)
   receiver.behave = hang
   const { id } = await add(receiver.url, NEW_BOOKING)
@@ -203,7 +203,7 @@ t.test('three days of failures suspend a webhook and write an event, and an admi
   await Promise.all([id, listener].map(remove))
 })
 
-t.test('Retry-After delays the next attempt, by four hours at most', async (t) => {
+t.test('Retry-After delays the next attempt, by at most four hours', async (t) => {
   const receiver = await startReceiver(t)
   for (const [header, least, most] of [['3600', 3590, 3600], ['999999', 14_000, 14_400]] as const) {
     receiver.behave = answer(503, { 'retry-after': header })
@@ -221,7 +221,7 @@ t.test('Retry-After delays the next attempt, by four hours at most', async (t) =
   }
 })
 
-t.test('a test event is delivered only to the tested webhook, with any subscribed types', async (t) => {
+t.test('a test event is delivered only to the tested webhook, whatever types it has subscribed', async (t) => {
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await add(receiver.url, ['allarme.sollevato'])
   const { id: otherId } = await add(other.url)
@@ -250,7 +250,7 @@ t.test('an administrator can repeat a delivery in any state', async (t) => {
   await receiver.await(2)
   t.equal(new Set(receiver.ids()).size, 1)
   await settled(id, 'consegnata', 1)
-  // A repeated delivery that was abandoned is queued in order again when the webhook is resumed.
+  // When the webhook is resumed, a repeated delivery that was abandoned is queued in its order again.
   receiver.behave = answer(410)
   await repeat(id, delivery!.id)
   await until(async () => (await find(id)).stato === 'sospeso')
@@ -314,14 +314,14 @@ const FIRST_DELAY_MS = 5000
 const HOUR_MS = 3_600_000
 const DAY_MS = 24 * HOUR_MS
 
-/** Concurrent attempts per webhook of a process. */
+/** Concurrent attempts per webhook in a process. */
 const AT_ONCE = 2
 
 const FAILED = { stato_http: 503, errore: null }
 const DELIVERED = { stato_http: 204, errore: null }
 const { sql, db } = await testDatabase(t)
 
-/** Creates a webhook with queued events of this many bookings. */
+/** Creates a webhook with queued events of this number of bookings. */
 async function queueOf (bookings: number): Promise<number> {
   const [row] = await sql<[{ id: number }]>`
     with w as (insert into webhooks (url, tipi, segreto) values ('https://eventi.example/', '{}', '') returning id),
@@ -336,7 +336,7 @@ async function queueOf (bookings: number): Promise<number> {
   return row.id
 }
 
-/** Simulates that time has passed, by moving all other times back. */
+/** Simulates that time has passed: all other times become earlier. */
 async function pass (ms: number): Promise<void> {
   const past = sql`${ms} * interval '1 millisecond'`
   await sql`update webhooks set fermo_fino_al = fermo_fino_al - ${past}, errori_dal = errori_dal - ${past},
@@ -371,7 +371,7 @@ async function round (outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DE
   return settled
 }
 
-/** Days until the webhook is suspended, at most `most`; `outcomeOf` simulates the receiver. */
+/** Days until the webhook is suspended, at most `most`. `outcomeOf` simulates the receiver. */
 async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], most = 40) {
   let passed = 0
   while (passed < most * DAY_MS) {
@@ -386,11 +386,11 @@ async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], most 
 const empty = () => sql`truncate webhooks, eventi, eventi_in_arrivo cascade`
 t.afterEach(empty)
 
-/** A server whose attempts do not time out while a test holds them. */
+/** A server whose attempts do not time out while a test delays them. */
 const patient = await build(t, { WEBHOOKS_TO_LOOPBACK: 'true' }, undefined, { times: { firstDelayMs: 20 } })
 const byHand = await hooking(patient)
 
-t.test('a webhook that fails for three days is suspended, however many objects are queued', async (t) => {
+t.test('a webhook that fails for three days is suspended, with any number of queued objects', async (t) => {
   for (const bookings of [1, 40]) {
     await queueOf(bookings)
     const days = await daysUntilSuspended(() => FAILED)
@@ -399,7 +399,7 @@ t.test('a webhook that fails for three days is suspended, however many objects a
   }
 })
 
-t.test('days on which this server was off do not count towards the suspension', async (t) => {
+t.test('days on which this server was off do not count for the suspension', async (t) => {
   await queueOf(40)
   for (let turn = 0; turn < 8; turn++) {
     await round(() => FAILED)
@@ -412,7 +412,7 @@ t.test('days on which this server was off do not count towards the suspension', 
   t.ok(days > 2 && days < 3.5, `${days} days`)
 })
 
-t.test('one success restarts the three days', async (t) => {
+t.test('after one success the three days start again', async (t) => {
   await queueOf(40)
   t.ok(await daysUntilSuspended(() => FAILED, 2) >= 2)
   await round(() => DELIVERED)
@@ -443,14 +443,14 @@ t.test('an event with a queued delivery is kept, and a metric shows the age of t
   t.match(await sql`select from eventi`, { length: 1 }, 'once it is delivered, it is deleted')
 })
 
-/** The remaining backoff of the webhook in milliseconds. */
+/** The remaining back-off of the webhook in milliseconds. */
 async function restOf (webhook: number): Promise<number> {
   const [row] = await sql<[{ ms: number }]>`
     select (extract(epoch from fermo_fino_al - now()) * 1000)::float8 as ms from webhooks where id = ${webhook}`
   return row.ms
 }
 
-t.test('after a success only the Retry-After of the receiver still delays attempts', async (t) => {
+t.test('after a success only the receiver\'s Retry-After still delays attempts', async (t) => {
   const webhook = await queueOf(8)
   const now = { at: new Date(), durationMs: 1 }
   const take = async () => (await claim(db))!
@@ -487,7 +487,7 @@ t.test('public and private IP addresses are recognised in every spelling', async
   ]) t.notOk(isPublicAddress(address), address)
 })
 
-t.test('no IPv4 address becomes public by being written as IPv6', async () => {
+t.test('no IPv4 address becomes public when it is written as IPv6', async () => {
   fc.assert(fc.property(fc.ipV4(), (address) => {
     const [a, b, c, d] = address.split('.').map(Number) as [number, number, number, number]
     const hex = `${((a << 8) | b).toString(16)}:${((c << 8) | d).toString(16)}`
@@ -513,7 +513,7 @@ t.test('a URL that is no valid receiver is refused with the reason when it is sa
   ] as const) t.match(faultOf(url), fault, url)
 })
 
-t.test('a name is resolved once, and nothing is sent when one of its addresses is not public', async (t) => {
+t.test('a name is resolved once, and nothing is sent if one of its addresses is not public', async (t) => {
   const receiver = await startReceiver(t)
   for (const addresses of [['127.0.0.1'], ['8.8.8.8', '127.0.0.1'], ['::ffff:127.0.0.1'], []]) {
     let asked = 0
@@ -530,7 +530,7 @@ t.test('a name is resolved once, and nothing is sent when one of its addresses i
   t.equal(receiver.received.length, 0)
 })
 
-t.test('Retry-After is seconds or a date, and anything else is ignored', async (t) => {
+t.test('Retry-After is a number of seconds or a date, and other values are ignored', async (t) => {
   const now = Date.parse('2026-11-21T10:00:00Z')
   for (const [header, expected] of [
     ['0', 0], ['120', 120_000], ['Sat, 21 Nov 2026 10:00:30 GMT', 30_000], ['Sat, 21 Nov 2026 09:00:00 GMT', 0],
@@ -566,7 +566,7 @@ function trust (t: Test, certificate: string): void {
   setDefaultCACertificates([...before, certificate])
 }
 
-t.test('a repeated or test delivery is sent before the queue, also during backoff', async (t) => {
+t.test('a repeated or test delivery is sent before the queue, even during back-off', async (t) => {
   const { call } = patient
   const { ask, add, find, repeat, deliveries } = byHand
   const receiver = await startReceiver(t)
@@ -585,7 +585,7 @@ t.test('a repeated or test delivery is sent before the queue, also during backof
   t.equal((await repeat(id, waiting[0]!.id)).statusCode, 200)
   await receiver.await(2)
   t.equal(receiver.ids()[0], waiting[0]!.evento)
-  // Both concurrent attempts are in progress, so it is the next one.
+  // Both concurrent attempts are in progress, so this delivery is the next one.
   const { evento } = (await ask('POST', `${WEBHOOKS}/${id}/prova`, {})).json<{ data: { evento: string } }>().data
   held.resolve()
   await receiver.await(3)
@@ -597,7 +597,7 @@ t.test('another process repeats the delivery of a killed process with the same i
   const receiver = await startReceiver(t)
   receiver.behave = hang
   const shared = { TODAY: '2026-11-21', WEBHOOKS_TO_LOOPBACK: 'true', PUBLIC_URL: 'https://locanda.example' }
-  // A process follows the events only when there is a webhook.
+  // A process follows the events only when a webhook exists.
   const survivor = await build(t, shared)
   const { app, call, masterKey: MASTER_KEY, url: DATABASE_URL } = survivor
   const { authorization, settled, ask } = await hooking(survivor)

@@ -3,7 +3,7 @@ import type { CALLERS } from './requests.ts'
 
 type Caller = typeof CALLERS[number]
 
-/** Signs in the callers of fuzzed requests. */
+/** Signs in the callers of generated requests. */
 export interface Callers {
   /** The credentials of a caller. After `forget`, the person is a new user with a new session. */
   headers (caller: Caller): Promise<Record<string, string>>
@@ -11,7 +11,7 @@ export interface Callers {
   forget (): void
 }
 
-/** Headers without keep-alive: on a busy machine, an idle connection may close while a request is sent. */
+/** Headers without keep-alive, because on a busy machine an idle connection may close while a request is sent. */
 export const CLOSING = { connection: 'close' }
 export const CLOSING_JSON = { 'content-type': 'application/json', ...CLOSING }
 

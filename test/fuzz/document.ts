@@ -1,6 +1,6 @@
 import { Ajv2020, type ValidateFunction } from 'ajv/dist/2020.js'
 
-/* The service's OpenAPI document, as an outsider reads it. */
+/* The service's OpenAPI document, as an external client reads it. */
 
 export type Json = string | number | boolean | null | Json[] | { [name: string]: Json }
 

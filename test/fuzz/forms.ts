@@ -21,7 +21,7 @@ const bytes = fc.oneof(
 
 interface Part { name: string, content: Buffer, isFile: boolean }
 
-/** A file that matches the schema's media type, or not. */
+/** A file with or without the schema's media type. */
 function file ({ contentMediaType }: SchemaOf, kind: Kind): Arbitrary<Buffer> {
   const right = contentMediaType === 'text/csv' ? table : picture
   return kind === 'valid' ? right : fc.oneof({ weight: 3, arbitrary: right }, bytes)

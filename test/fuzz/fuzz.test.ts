@@ -5,7 +5,7 @@ import { runFuzz } from './run.ts'
 import { fuzzServer } from './server.ts'
 
 t.test(
-  'every generated request, valid, nearly valid or hostile, gets a declared response and no unexpected 5xx',
+  'every generated request, valid, nearly valid or hostile, gets a declared response, and no unexpected 5xx',
   async (t) => {
     const seed = Number(process.env.FUZZ_SEED ?? 20_261_122)
     const server = await fuzzServer((await testDatabase(t)).url)

@@ -4,7 +4,7 @@ import { parseArgs } from 'node:util'
 import { fuzzServer } from './server.ts'
 import { runFuzz } from './run.ts'
 
-/* `npm run test:fuzz -- --cases 20000 --seed 1` */
+/* `npm run test:fuzz -- --cases 20000 --seed 1` sends generated requests to a server process. */
 
 const { values } = parseArgs({
   options: {

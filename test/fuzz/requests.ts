@@ -105,7 +105,7 @@ function form (value: Json): string {
     .map((pair) => pair.map((each) => encodeURIComponent(text(each).toWellFormed())).join('=')).join('&')
 }
 
-/** Generates headers that are transferable over HTTP but unusual. */
+/** Generates headers that HTTP can transfer, but that are unusual. */
 function headers (kind: Kind, type: string | undefined): Arbitrary<Record<string, string>> {
   const usual: Record<string, string> = type === undefined ? {} : { 'content-type': type }
   if (kind !== 'hostile') return fc.constant(usual)

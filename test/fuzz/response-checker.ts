@@ -10,13 +10,13 @@ export interface ApiResponse {
   body: string
 }
 
-/** @returns the violation of a response. Undefined when it is correct */
+/** @returns the violation in a response. Undefined when the response is correct */
 export type CheckResponse = (request: FuzzedRequest, response: ApiResponse) => string | undefined
 
-/** Internal details that responses must not leak. */
+/** Internal details that responses must not reveal. */
 const INSIDE = /Failed query|drizzle|node_modules|\.ts:\d|TypeError|RangeError|\bat \w+ \(/
 
-/** Another request started a maintenance, which is ended soon. */
+/** The response while another request has started maintenance, which ends soon. */
 const MAINTENANCE = /"(?:error|msg|message)":"Servizio in manutenzione/
 
 /**
@@ -51,7 +51,7 @@ export function responseChecker (document: Document): CheckResponse {
 
 /**
  * True for a 5xx with an error code of the operation. Every operation declares a 500 to describe its body, but a 500 is
- * always a bug.
+ * always a defect.
  */
 function isNamed ({ 'x-codici': codes = {} }: Operation, { status, body }: ApiResponse): boolean {
   if (status === 500) return false

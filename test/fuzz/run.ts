@@ -23,7 +23,7 @@ interface FuzzOptions {
   address: string
   apiKey: string
   serviceKey: string
-  /** Total number of requests, a third of each kind, over all operations. */
+  /** Total number of requests for all operations, a third of each kind. */
   cases: number
   seed: number
 }
@@ -112,7 +112,7 @@ function exchange (
     // The raw path: a URL object would normalize it.
     const request = send({ agent, hostname, port, method, path, headers: { ...headers, ...credentials, ...length } })
     request.on('error', (err) => {
-      // Retry when the server closed an idle connection as the request was sent.
+      // Retry if the server has closed an idle connection while the request was being sent.
       if (request.reusedSocket && 'code' in err && err.code === 'ECONNRESET') {
         exchange(agent, address, fuzzed, credentials).then(resolve, reject)
       } else reject(err)

@@ -9,10 +9,10 @@ import { PICTURES } from './pictures.ts'
 export const KINDS = ['valid', 'nearly', 'hostile'] as const
 export type Kind = typeof KINDS[number]
 
-/** Most integers exceed their minimum by at most this, so that ids name existing rows. */
+/** Most integers exceed their minimum by at most this number, so that ids name existing rows. */
 const SMALL = 12
 
-/** Generates values that the schema allows, approximately: not every keyword is considered. */
+/** Generates values that the schema allows. This is approximate, because it does not use every keyword. */
 export function fitting (schema: SchemaOf, resolve: Resolve): Arbitrary<Json> {
   if (schema.$ref !== undefined) return fitting(resolve(schema.$ref), resolve)
   const alternatives = schema.anyOf ?? schema.oneOf
@@ -69,7 +69,7 @@ const wrong: Arbitrary<Json> = fc.oneof(
   hostileValue as Arbitrary<Json>
 )
 
-/** Makes one change in a value: a field is missing, unknown, wrong, or a list of 40 copies of itself. */
+/** Makes one change in a value: a field becomes missing, unknown, wrong, or a list of 40 copies of itself. */
 export function nearly (value: Arbitrary<Json>): Arbitrary<Json> {
   return fc.tuple(value, fc.nat(), fc.constantFrom('drop', 'add', 'replace', 'replace', 'repeat'), wrong)
     .map(([whole, at, change, other]) => {

@@ -41,7 +41,7 @@ t.test('a connection may send any number of requests in sequence, and up to 8 at
   t.notOk(socket.destroyed)
 })
 
-t.test('a trusted proxy may exceed the connections of one client, also over IPv6', async (t) => {
+t.test('a trusted proxy may exceed the connection limit of one client, even over IPv6', async (t) => {
   // 32 connections in total, 8 for one client.
   const { app } = await build(t, { TRUST_PROXY: '::1' }, undefined, { descriptors: 64 })
   await app.listen({ host: '::1', port: 0 })
@@ -55,7 +55,7 @@ t.test('a trusted proxy may exceed the connections of one client, also over IPv6
   }
 })
 
-t.test('a client that disconnects before its request is read causes no error line in the log', async (t) => {
+t.test('a client that disconnects before its request is read causes no error in the log', async (t) => {
   const before = logs.length
   for (let n = 0; n < 50; n++) {
     const socket = await openSocket(t, port, target('GET', '/health/live', KEEP))
@@ -111,7 +111,7 @@ t.test(
 /** An endless stream. */
 const endless = () => new Readable({ read () { this.push(Buffer.alloc(65_536, 32)) } })
 
-t.test('a client that does not read does not delay shutdown, neither for a buffer nor for a stream', async (t) => {
+t.test('a client that does not read does not delay shutdown, with a buffer or a stream', async (t) => {
   const { app } = await build(t, {}, answering({
     '/prova/intera': () => Buffer.alloc(20_000_000, 32),
     '/prova/pezzi': endless
@@ -125,7 +125,7 @@ t.test('a client that does not read does not delay shutdown, neither for a buffe
 })
 
 t.test('shutdown cuts an endless response', async (t) => {
-  // Slow enough to cost little, because it runs for seconds.
+  // Slow enough to use little CPU, because it runs for seconds.
   const slow = () => Readable.from((async function * () {
     for (;;) yield await sleep(20, Buffer.alloc(65_536, 32))
   })(), { objectMode: false })
@@ -151,7 +151,7 @@ async function ask (socket: Socket, path = '/health/live'): Promise<string> {
   return String((await once(socket, 'data') as [Buffer])[0])
 }
 
-t.test('a draining server serves as usual, but is not ready', async (t) => {
+t.test('during the shutdown delay the server works as usual, but is not ready', async (t) => {
   const { app } = await build(t, { DRAIN_SECONDS: '300' })
   const port = await listen(app)
   const open = await openSocket(t, port)
@@ -168,7 +168,7 @@ t.test('a draining server serves as usual, but is not ready', async (t) => {
   t.pass('endShutdown ends the drain at once')
 })
 
-t.test('after draining, open connections close with their next response, and new ones are refused', async (t) => {
+t.test('after the delay, open connections close with their next response, and new ones are refused', async (t) => {
   const { app } = await build(t, { DRAIN_SECONDS: '1' })
   const port = await listen(app)
   const [used, unused] = [await openSocket(t, port), await openSocket(t, port)]
@@ -209,7 +209,7 @@ t.test('a caller may have 16 unfinished large bodies, and a disconnect frees its
   for (let n = 0; n < 16; n++) await hold()
   const large = JSON.stringify({ testo: TEXT })
   let refused = await send(large)
-  // The held requests may reach the server later than this one.
+  // The unfinished requests may reach the server later than this one.
   while (refused.status !== 503) refused = await send(large)
   t.match(await refused.json(), { codice: 'SERVIZIO_OCCUPATO' })
   t.ok(refused.headers.get('retry-after'))
@@ -220,7 +220,7 @@ t.test('a caller may have 16 unfinished large bodies, and a disconnect frees its
   t.equal(next.status, 400)
 })
 
-t.test('bodies held until the response are limited to 64 MiB per caller', async (t) => {
+t.test('bodies kept until the response are limited to 64 MiB per caller', async (t) => {
   const held: Socket[] = []
   t.teardown(() => { for (const socket of held) socket.destroy() })
   const begin = async (bytes: number) => {
@@ -230,7 +230,7 @@ t.test('bodies held until the response are limited to 64 MiB per caller', async 
     const arrived = once(app.server, 'request')
     socket.write(`POST /api/documents/upload HTTP/1.1\r\nHost: localhost\r\nX-API-Key: ${API_KEY}\r\n` +
       `Content-Type: application/json\r\nContent-Length: ${bytes}\r\n\r\n{"`)
-    // Otherwise a later body could arrive first and take the memory of this one.
+    // Otherwise a later body could arrive first and use the memory of this one.
     await arrived
   }
   for (let n = 0; n < 4; n++) await begin(15 * 1024 * 1024)
@@ -239,7 +239,7 @@ t.test('bodies held until the response are limited to 64 MiB per caller', async 
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
     body: JSON.stringify({ testo: 'x'.repeat(5 * 1024 * 1024) })
   }).then(({ status }) => status, () => 503)
-  // The held requests may reach the server later than this one.
+  // The unfinished requests may reach the server later than this one.
   while (await send('/api/documents/upload') !== 503) { /* retry */ }
   t.equal((await fetch(`${address}/api/saveOspiti`, {
     method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: `{"testo":"${TEXT}"}`
@@ -258,7 +258,7 @@ t.test('a body whose response precedes its end frees its slot', async (t) => {
     return Number(/^HTTP\/1\.1 (\d{3})/.exec(String(answer))?.[1])
   }
   for (let n = 0; n < 20; n++) await send({ 'content-length': String(TEXT.length) })
-  // A busy server notices the last disconnects with a delay.
+  // A busy server notices the last disconnects late.
   await until(async () => await send({ 'content-length': String(TEXT.length) }) === 413)
 })
 
@@ -282,7 +282,7 @@ t.test('unfinished bodies of callers without credentials do not block callers wi
   t.equal(answer.statusCode, 400)
 })
 
-t.test('a client that sends next to nothing of a large body is disconnected', async (t) => {
+t.test('a client that sends almost no bytes of a large body is disconnected', async (t) => {
   const { app } = await build(t, {}, undefined, { times: { stalledBodyMs: 400 } })
   const hasty = await listen(app)
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': String(TEXT.length) }
@@ -305,7 +305,7 @@ t.test('a body with a file may have few fields, not counting separators inside i
   t.not(texts.json().dettagli?.[0].messaggio, 'ha troppi campi')
 })
 
-t.test('malformed HTTP bytes are refused, and no request is smuggled in', async (t) => {
+t.test('malformed HTTP bytes are refused, and cannot contain a hidden request', async (t) => {
   const { cases, faults } = await runRawCorpus(port)
   t.same(faults, [])
   t.ok(cases > 50)

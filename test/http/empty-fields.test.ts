@@ -15,7 +15,7 @@ const as = (method: 'GET' | 'POST' | 'PUT', url: string, payload?: object): Prom
 const SCHEDINA = single()
 const EMPTY = ['', '   ', '\u00a0', null]
 
-t.test('"", blanks and null mean absent in optional fields of a booking, and are returned as null', async (t) => {
+t.test('"", blanks and null mean a missing value in a booking\'s optional fields, and become null', async (t) => {
   for (const value of EMPTY) {
     const made = await create(call, { email: value, telefono: value, idf_gen: value, check_out: value })
     t.match(made, { email: null, telefono: null, idf_gen: null, check_out: '2026-11-24' }, JSON.stringify(value))
@@ -24,7 +24,7 @@ t.test('"", blanks and null mean absent in optional fields of a booking, and are
   }
 })
 
-t.test('an update empties nullable fields, keeps stays, and refuses to empty what every booking has', async (t) => {
+t.test('an update empties nullable fields, keeps stays, and refuses to empty required fields', async (t) => {
   for (const value of EMPTY) {
     const { id } = await create(call, { email: 'anna@example.com', telefono: '1', idf_gen: 'BK' })
     const path = `${BOOKINGS}/${id}`
@@ -58,7 +58,7 @@ t.test('an empty required field is an error that names it', async (t) => {
   }
 })
 
-t.test('"", blanks and null mean absent in guests, schedine, scans, letters, PDFs and settings', async (t) => {
+t.test('"", blanks and null mean a missing value in guests, schedine, scans, letters, PDFs and settings', async (t) => {
   const scan = {
     name: 'BIANCA', surname: 'ROSSI', docNum: 'CA00000AA', birthDate: '1964-12-30', gender: 'F', nationality: 'ITA'
   }
@@ -90,7 +90,7 @@ t.test('"", blanks and null mean absent in guests, schedine, scans, letters, PDF
   }
 })
 
-t.test('an empty parameter of a query means absent', async (t) => {
+t.test('an empty query parameter means a missing one', async (t) => {
   await create(call)
   for (const empty of ['', '%20']) {
     for (const url of [
@@ -107,7 +107,7 @@ t.test('an empty parameter of a query means absent', async (t) => {
   t.ok((await as('GET', '/api/v1/prenotazioni?q=&check_in_da=&limit=')).json().data.length > 0)
 })
 
-t.test('an empty value that would widen an action is a 400 and does nothing', async (t) => {
+t.test('an empty value that would extend an action is a 400, and nothing is done', async (t) => {
   const { id } = await create(call, { check_in: '2026-11-21' })
   const keys = async () => (await as('GET', '/api/v1/keys')).json().data.length
   const before = await keys()

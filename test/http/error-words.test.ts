@@ -20,7 +20,7 @@ const headers = bearer(await token({ name: 'capo', role: 'admin' }))
 const ask = async (url: string, payload?: object) =>
   await app.inject({ method: payload === undefined ? 'GET' : 'POST', url, headers, ...payload && { payload } })
 
-t.test('every pattern and format of a request schema has words', async (t) => {
+t.test('every pattern and format of a request schema has an error text', async (t) => {
   const found = new Map<string, string>()
   for (const { url, schema = {} } of all.filter(({ url }) => url.startsWith('/api/'))) {
     for (const part of [schema.body, schema.querystring, schema.params] as (Schema | undefined)[]) {
@@ -87,7 +87,7 @@ const WRONG: [url: string, body: object | undefined, campo: string, messaggio: R
   ['/api/settings/features', { key: 'È', enabled: true }, 'key', /solo lettere minuscole/]
 ]
 
-t.test('an error names the wrong field once, in words of a host, with the right value where it is known', async (t) => {
+t.test('an error names the wrong field once, in a host\'s terms, with the right value if known', async (t) => {
   for (const [url, body, campo, messaggio] of WRONG) {
     const answer = await ask(url, body)
     const { dettagli } = answer.json<{ dettagli: FieldError[] }>()
@@ -126,7 +126,7 @@ const SPELLED: [url: string, body: (value: string) => object, campo: string, val
   ])
 ]
 
-t.test('an error about a value in another spelling proposes the right one', async (t) => {
+t.test('an error about a value in another spelling proposes the right value', async (t) => {
   for (const [url, body, campo, value, right] of SPELLED) {
     const { dettagli } = (await ask(url, body(value))).json<{ dettagli: FieldError[] }>()
     t.match(dettagli, [{ campo, messaggio: /ricevuto/, proposta: right }], `${campo} ${value}`)
@@ -137,7 +137,7 @@ t.test('an error about a value in another spelling proposes the right one', asyn
 })
 
 interface Remark { ospite: number, campo: string, messaggio: string }
-/** A schedina or its stay with one wrong field. The second field is the one that is wrong. */
+/** A schedina or its stay with one wrong field. The error must name that field, and not another. */
 const MISWRITTEN: [stay: object, guest: object, campo: string, messaggio: string | RegExp][] = [
   [{ check_out: '30/11/2026' }, {}, 'check_out',
     'La data di partenza «30/11/2026» va scritta come 2026-11-30'],
@@ -162,7 +162,7 @@ const MISWRITTEN: [stay: object, guest: object, campo: string, messaggio: string
   [{ numero_notti: 1 }, { tipo_documento: 'XX' }, 'tipo_documento', /XX/]
 ]
 
-t.test('valida blames the field that is wrong, and no warning is about a field with an error', async (t) => {
+t.test('valida names the wrong field, and no warning is about a field with an error', async (t) => {
   for (const [stay, guest, campo, messaggio] of MISWRITTEN) {
     const answer = await ask('/api/alloggiati/valida', {
       ospiti: [single(guest)], prenotazione: { check_in: '2026-11-21', ...stay }

@@ -98,7 +98,7 @@ const throwing = extraRoutes((app) => {
 })
 const { app, call, logs, token } = await build(t, { QUERY_PASSWORD: 'una-console-di-prova' }, (app) => {
   throwing(app)
-  // Forms and files are not JSON. Other tests cover them.
+  // Forms and files are not JSON, and other tests cover them.
   app.addHook('onRoute', (route) => {
     if (route.url.startsWith('/prova/')) return
     everyRoute.push(route)
@@ -112,7 +112,7 @@ t.test('every error has the common format, with its request id', async (t) => {
   for (const [request, status, codice, more] of REFUSALS) isError(t, await app.inject(request), status, codice, more)
 })
 
-t.test('a 400 lists every invalid field once, under the name that the caller used', async (t) => {
+t.test('a 400 lists every invalid field once, with the name that the caller used', async (t) => {
   const dettagli = async (url: string, payload: object) =>
     (await app.inject({ method: 'POST', url, headers, payload })).json().dettagli
   const { nome_cognome, ...rest } = BOOKING
@@ -216,7 +216,7 @@ t.test('a 405 lists the allowed methods', async (t) => {
   t.equal((await app.inject('/nulla')).headers.allow, undefined)
 })
 
-t.test('a 500 reveals nothing of its cause to the caller', async (t) => {
+t.test('a 500 does not reveal its cause to the caller', async (t) => {
   for (const path of ['errore', 'altrui', 'testo', 'nulla', 'unico', 'avvolto']) {
     const answer = await app.inject(`/prova/${path}`)
     isError(t, answer, 500, 'ERRORE_INTERNO')
@@ -229,7 +229,7 @@ t.test('a 500 reveals nothing of its cause to the caller', async (t) => {
   t.ok(logs.some(({ err }) => /CANARY-errore/.test(JSON.stringify(err))), 'the log has the cause')
 })
 
-t.test('a database error is logged by its codes, without bound values', async (t) => {
+t.test('a database error is logged with its codes, and without values', async (t) => {
   logs.length = 0
   await app.inject('/prova/unico')
   await app.inject('/prova/avvolto')
@@ -247,7 +247,7 @@ t.test('a database error is logged by its codes, without bound values', async (t
   t.notMatch(JSON.stringify(logs), 'CANARY')
 })
 
-t.test('a database error is a 400 for invalid input, a 503 for a temporary state, else a 500', async (t) => {
+t.test('a database error is a 400 for invalid input, a 503 for a temporary state, and otherwise a 500', async (t) => {
   const codes = {
     400: ['22003', '22007', '22008', '22021'],
     503: ['40001', '40P01', '57014', '57P01', '57P02', '57P03', '53300'],
@@ -305,7 +305,7 @@ t.test('bytes rejected by the HTTP parser get the common error format, and the c
 
 const WITH_MAIL = { ...BOOKING, email: 'anna@example.com', numero_ospiti: 3 }
 
-/** Values that a lenient parser would accept as the right type. */
+/** Values that a tolerant parser would accept as the right type. */
 const LOOKALIKES: Readonly<Record<string, readonly unknown[]>> = {
   nome_cognome: [null, 12, true, ['Anna'], {}],
   lingua: [null, ['IT'], 1],
@@ -319,7 +319,7 @@ const LOOKALIKES: Readonly<Record<string, readonly unknown[]>> = {
 /** A number that is also a valid template id. */
 const PART = '0000000000000001'
 
-t.test('a body is validated literally, without type coercion', async (t) => {
+t.test('a body is validated without type coercion', async (t) => {
   for (const [field, values] of Object.entries(LOOKALIKES)) {
     for (const value of values) {
       const answer = await call('POST', '/api/v1/prenotazioni', { ...WITH_MAIL, [field]: value })
@@ -381,7 +381,7 @@ t.test('numbers in path and query are coerced', async (t) => {
   }
 })
 
-t.test('the last value of a repeated JSON key counts, for validation and handler alike', async (t) => {
+t.test('the last value of a repeated JSON key is used, for validation and by the handler', async (t) => {
   const post = (nights: string) =>
     app.inject({
       method: 'POST',

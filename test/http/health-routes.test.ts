@@ -13,7 +13,7 @@ import { gateTo } from '#test/database-gate.ts'
 import { freePort } from '#test/free-port.ts'
 import { API_KEY, build } from '#test/helper.ts'
 
-/** The samples of a metric: value by labels, as written. */
+/** The samples of a metric: each value, by its labels in text form. */
 function samples (text: string, name: string): Record<string, number> {
   const lines = [...text.matchAll(/^([a-z_]+)(?:\{(.*)\})? (\S+)$/gm)].filter(([, metric]) => metric === name)
   return Object.fromEntries(lines.map(([, , labels = '', value]) => [labels, Number(value)]))
@@ -107,7 +107,7 @@ t.test("the ledger's gauges show its current state", async (t) => {
   t.same(await read('locanda_unknown_outcomes'), { '': 1 })
   t.same(await read('locanda_sending_stopped'), { '': 1 })
   t.match(await read('locanda_missing_receipts'), { 'age_days="1"': 0, 'age_days="2-6"': 1 })
-  // At 19:00 in Rome: one night, due at 20:00. Arrived yesterday, due at 14:00. Due tomorrow. Too long ago.
+  // At 19:00 in Rome: one night, due at 20:00. Arrived yesterday, due at 14:00. Due tomorrow. Arrived too long ago.
   t.same(await read('locanda_filing_deadlines'), {
     'deadline="passed"': 1,
     'deadline="within_6h"': 1,
@@ -120,7 +120,7 @@ t.test("the ledger's gauges show its current state", async (t) => {
   t.match(await read('locanda_missing_receipts'), { 'age_days="25-30"': 1, 'age_days="lost"': 1 })
 })
 
-t.test('a gauge that fails or hangs has no value, and leaves the others readable', async (t) => {
+t.test('a gauge that fails or hangs has no value, and the others are still readable', async (t) => {
   const app = Fastify()
   t.teardown(() => app.close())
   await app.register(departures)
@@ -148,7 +148,7 @@ t.test('a gauge that fails or hangs has no value, and leaves the others readable
 })
 
 t.test(
-  'without its database the server stays live but not ready, answers 503, and recovers by itself',
+  'without its database the server stays live but not ready, responds with 503, and recovers',
   async (t) => {
     const gate = await gateTo(t, (await testDatabase(t)).url)
     const { call } = await build(t, { DATABASE_URL: gate.url })
@@ -179,7 +179,7 @@ t.test('when the database hangs, readiness fails after its timeout', async (t) =
   await gate.shut()
 })
 
-t.test('readiness does not wait behind other queries, nor after the disk was full', async (t) => {
+t.test('readiness does not wait for other queries, and works after the disk was full', async (t) => {
   const { url } = await testDatabase(t)
   const { app, call, logs } = await build(t, { DATABASE_URL: url })
   const holder = openClient(url, 1)

@@ -90,7 +90,7 @@ t.test(
       const path = url.replace(/:\w+/, '1')
       for (const verb of [method].flat()) {
         await send(verb, `${path}?api_key=${KEY}`)
-        // These are rejected before the route, the same way on each.
+        // These are rejected before the route, in the same way on each route.
         if (at % 2 === 0) await send(verb, `${path}?%61pi_key=${KEY}&x=1`)
         else await send(verb, `${path}?x=${GUEST}&api_key=${KEY}`, undefined, { authorization })
       }
@@ -120,7 +120,7 @@ t.test(
   }
 )
 
-t.test('every request logs one line with its route pattern, also for unknown and malformed paths', async (t) => {
+t.test('every request logs one line with its route pattern, even with an unknown or malformed path', async (t) => {
   logs.length = 0
   for (const url of ['/api/v1/prenotazioni/471147110', '/segreto/471147110', '/%zz471147110']) await call('GET', url)
   t.match(logs.filter(({ msg }) => msg === 'request'), [
@@ -146,7 +146,7 @@ t.test('a request whose client disconnects before the response is logged and cou
   t.match(body, /_count\{method="POST",route="\/prova\/attesa",status="499"\} 1\n/)
 })
 
-t.test('the log line of a refused request has caller and error code, and a 500 is at error level', async (t) => {
+t.test('the log line of a refused request has caller and error code, and a 500 has level error', async (t) => {
   const authorization = `Bearer ${await token()}`
   logs.length = 0
   await call('GET', '/api/v1/prenotazioni/4711')
@@ -169,7 +169,7 @@ t.test('the log line of a refused request has caller and error code, and a 500 i
   ])
 })
 
-t.test('only the request id of a trusted proxy is kept, in response and log', async (t) => {
+t.test('only a trusted proxy\'s request id is used, in response and log', async (t) => {
   const { app, logs } = await build(t, { TRUST_PROXY: '10.0.0.0/8, 2001:db8::1' })
   const idOf = async (remoteAddress: string, id: string) => {
     const answer = await app.inject({ url: '/nulla', remoteAddress, headers: { 'x-request-id': id } })
@@ -218,7 +218,7 @@ t.test("a statement's error is logged without bound values, even when wrapped, a
   t.match(serializeError(circle), { type: 'Error' })
 })
 
-t.test('client data stays out of the log when database connections die under load', async (t) => {
+t.test('client data stay out of the log when database connections end under load', async (t) => {
   const { app, call, logs, url } = await build(t, {
     LOG_LEVEL: 'trace',
     ALLOGGIATI_MODE: 'sandbox',
@@ -246,7 +246,7 @@ t.test('client data stays out of the log when database connections die under loa
     () => call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [1, 2, 3] }),
     () => call('GET', '/metrics')
   ]
-  // Hashing its password takes longest.
+  // The hash of its password takes the longest time.
   const signIn = () => app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: account })
   const broken = () => logs.filter(({ err }) => /^(Drizzle|Postgres)/.test((err as { type?: string })?.type ?? ''))
   const kinds = () => new Set(broken().map(({ msg }) => msg))

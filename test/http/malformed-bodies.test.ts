@@ -52,7 +52,7 @@ t.test('a body with bytes that are not UTF-8 is a 400, in JSON, SQL, forms and C
   }
 })
 
-t.test('the protocols refuse such a body with an error of their own', async (t) => {
+t.test('the protocols refuse such a body with their own error', async (t) => {
   const account = json({ email: 'a@example.org', password: `${LATIN}-lunga-e-mia` })
   for (const url of ['/auth/v1/signup', '/auth/v1/token?grant_type=password', '/auth/v1/recover']) {
     t.match((await post(url, account)).json(), { code: 400, error_code: 'bad_json', msg: /UTF-8/ }, url)
@@ -71,7 +71,7 @@ t.test('the protocols refuse such a body with an error of their own', async (t) 
   t.match((await post('/storage/v1/object/public/a.txt', 'testo', 'text/plain', header)).json(), { message: /UTF-8/ })
 })
 
-t.test('a refused body leaves nothing in the database, with or without U+FFFD', async (t) => {
+t.test('a refused body writes nothing to the database, with or without U+FFFD', async (t) => {
   const tables = await app.db.execute<{ name: string }>(
     sql`select format('%I.%I', schemaname, tablename) as name from pg_tables where schemaname = 'public'`)
   for (const { name } of tables) {
@@ -82,7 +82,7 @@ t.test('a refused body leaves nothing in the database, with or without U+FFFD', 
   t.equal((await call('GET', '/api/v1/struttura')).json().data.nome, null)
 })
 
-t.test('UTF-8 is stored as it was sent, also U+FFFD itself, and a form with accents is read', async (t) => {
+t.test('UTF-8 is stored unchanged, even U+FFFD itself, and a form with accents is read', async (t) => {
   for (const name of [LATIN, 'Łukasz', '李', '\ufffd']) {
     t.equal((await create(call, { nome_cognome: name })).nome_cognome, name)
   }

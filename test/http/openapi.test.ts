@@ -17,8 +17,8 @@ import { listen, openSocket, target } from '#test/raw.ts'
 const HOST = 'locanda.test'
 
 /**
- * The browser's proxy: it forwards requests for `HOST` to the application and refuses all others. The page is thus seen
- * under a name without the browsers' exceptions for loopback, and no request leaves this machine.
+ * The browser's proxy: it forwards requests for `HOST` to the application and refuses all others. So the page has a
+ * name for which browsers make no exception as for loopback, and no request leaves this machine.
  */
 async function wayOut (t: Test, port: number) {
   const asked: string[] = []
@@ -43,7 +43,7 @@ async function wayOut (t: Test, port: number) {
   return { server, asked }
 }
 
-/** The rendered page once it shows that many operations, with the browser's complaints and the requested URLs. */
+/** The rendered page when it shows this number of operations, with the browser's errors and the requested URLs. */
 async function dom (t: Test, url: string, proxy: string, operations: number) {
   const { send, evaluate, events } = await openTab(t, 'about:blank', {}, [
     `--proxy-server=${proxy}`, '--proxy-bypass-list=<-loopback>', '--disable-quic', '--disable-domain-reliability'
@@ -53,7 +53,7 @@ async function dom (t: Test, url: string, proxy: string, operations: number) {
   await send('Emulation.setDeviceMetricsOverride', { width: 1280, height: 60_000, deviceScaleFactor: 1, mobile: false })
   await send('Page.navigate', { url })
   const shown = "document.querySelectorAll('.opblock [data-path]').length"
-  // During a navigation nothing can be evaluated.
+  // During a navigation no expression can be evaluated.
   await until(async () => await evaluate<number>(shown).catch(() => 0) >= operations)
   const of = (method: string) => events.filter((event) => event.method === method).map(({ params }) => params)
   return {
@@ -192,7 +192,7 @@ function driver (evaluate: Tab['evaluate']) {
       found?.click()
       return found !== null
     })()`),
-    /** Types into a field that React may watch. */
+    /** Types into a field that React may observe. */
     write: (selector: string, text: string) => until(`(() => {
       const field = document.querySelector(${JSON.stringify(selector)})
       if (!field) return false
@@ -203,7 +203,7 @@ function driver (evaluate: Tab['evaluate']) {
   }
 }
 
-t.test('on a phone in dark mode the reference fits, is searchable, and tries out requests', { skip }, async (t) => {
+t.test('on a phone in dark mode the reference fits the screen, is searchable, and tries out requests', { skip }, async (t) => {
   const url = `http://localhost:${port}`
   const { send, evaluate } = await openTab(t, `${url}/health/live`)
   await send('Emulation.setDeviceMetricsOverride', { width: SIDE, height: 844, deviceScaleFactor: 1, mobile: true })

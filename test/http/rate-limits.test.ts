@@ -20,7 +20,7 @@ const key = { 'x-api-key': API_KEY }
 
 interface From { headers?: Record<string, string>, remoteAddress?: string }
 
-/** Allows three requests per caller. Its tests use different client IPs. */
+/** A server that allows three requests per caller. Each test uses other client IPs. */
 const three = await build(t, { RATE_LIMIT_MAX: MAX })
 /** Environment of further servers on the same database, with their own counters. */
 const SAME = { DATABASE_URL: three.url, DATA_DIR: three.dataDir }
@@ -112,7 +112,7 @@ t.test('health checks are never rate-limited', async (t) => {
   t.same(await statuses(three, 5, '/health/ready', from), [200, 200, 200, 200, 200])
 })
 
-t.test('X-Forwarded-For counts only from a trusted proxy', async (t) => {
+t.test('X-Forwarded-For is used only from a trusted proxy', async (t) => {
   const forwarded = (chain: string, remoteAddress = '127.0.0.1') => ({
     headers: { 'x-forwarded-for': chain, 'x-real-ip': chain, forwarded: `for=${chain}` },
     remoteAddress
@@ -143,7 +143,7 @@ t.test('X-Forwarded-For counts only from a trusted proxy', async (t) => {
   t.equal(behind.logs.at(-1)?.ip, '203.0.113.5')
 })
 
-t.test('IPv6 clients are counted by their /64', async (t) => {
+t.test('IPv6 clients are counted by their /64 network', async (t) => {
   const test = three
   const from = (remoteAddress: string) => statuses(test, 1, '/nulla', { remoteAddress })
   for (const address of ['2001:db8:1:2::1', '2001:db8:1:2:aaaa:bbbb:cccc:dddd', '2001:db8:1:2:0:1::']) {
@@ -157,7 +157,7 @@ t.test('IPv6 clients are counted by their /64', async (t) => {
   t.same(await from('::ffff:192.0.2.2'), [404], 'IPv4 in IPv6 is IPv4')
 })
 
-t.test('the counter restarts after the window', async (t) => {
+t.test('the counter starts again after the window', async (t) => {
   const test = await build(t, { ...SAME, RATE_LIMIT_MAX: '1', RATE_LIMIT_WINDOW: '5' })
   t.same(await statuses(test, 2, '/nulla'), [404, 429])
   for (let status = 429; status !== 404; await sleep(10)) [status = 0] = await statuses(test, 1, '/nulla')
@@ -178,7 +178,7 @@ t.test('requests that the router rejects are counted by client IP, in every prot
 
 const isThere = spawnSync('redis-server', ['--version']).status === 0
 
-/** A Redis without persistence on this loopback port, stopped with the test. */
+/** A Redis without persistence on this loopback port. It stops when the test ends. */
 async function redis (t: Test, port: number, ...settings: string[]) {
   const child = spawn(
     'redis-server',
@@ -225,7 +225,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
       RATE_LIMIT_HEAVY_MAX: '2',
       RATE_LIMIT_WINDOW: '600'
     }
-    // This process is one server, and a second one is started.
+    // This process is one server, and starts a second one.
     const { app } = await build(t, environ)
     const other = await startServer({ ...environ, PATH: process.env.PATH ?? '', HOME: process.env.HOME ?? '' })
     t.teardown(() => other.end())
@@ -250,7 +250,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.same(await inTurns('/nulla', {}, 1), ['429 0 of 4'])
   })
 
-  t.test('requests pass uncounted while Redis is down, with one warning, and count again afterwards', async (t) => {
+  t.test('while Redis is down requests are not counted, with one warning, and later they are again', async (t) => {
     const port = await freePort()
     const first = await redis(t, port)
     const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` })
@@ -275,7 +275,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.equal(times(test, BACK), 1)
   })
 
-  t.test('requests pass uncounted while Redis hangs', async (t) => {
+  t.test('while Redis hangs, requests are not counted', async (t) => {
     const port = await freePort()
     const { pause } = await redis(t, port)
     const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
@@ -298,7 +298,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
   })
 })
 
-t.test('a server starts with a warning when Redis is unreachable or never answers', async (t) => {
+t.test('a server starts with a warning when Redis is unreachable or never responds', async (t) => {
   for (const port of [await freePort(), await listening(t, createServer())]) {
     const test = await build(t, { RATE_LIMIT_MAX: '1', REDIS_URL: `redis://127.0.0.1:${port}` }, undefined, USUAL)
     t.same([await status(test), await status(test)], [404, 404])

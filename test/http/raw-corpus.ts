@@ -1,12 +1,12 @@
 /*
  * Raw bytes that no HTTP client sends. Proxies and servers parse some of them differently (RFC 9112, sections 2 to 9),
- * as in request smuggling (CL.TE, TE.CL, TE.TE). Others hit known parser bugs.
+ * as in request smuggling (CL.TE, TE.CL, TE.TE). Others cause known defects of parsers.
  */
 
 export interface RawCase {
   name: string
   bytes: string
-  /** Allowed statuses of each response. Empty: the connection closes without a response. */
+  /** Allowed statuses of each response. Empty when the connection closes without a response. */
   responses: readonly number[][]
 }
 

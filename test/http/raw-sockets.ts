@@ -1,7 +1,7 @@
 import { connect } from 'node:net'
 import { RAW_CASES, type RawCase } from './raw-corpus.ts'
 
-/** Response timeout in milliseconds. An incomplete request waits until the client half-closes. */
+/** Response timeout in milliseconds. An incomplete request waits until the client closes its side. */
 const PATIENCE_MS = 10_000
 
 /**
@@ -26,7 +26,7 @@ function faultOf ({ responses }: RawCase, text: string): string | undefined {
   return /Error:|\bat \w+ \(|node_modules/.test(text) ? 'leaks internal details' : undefined
 }
 
-/** All received bytes. Undefined when the connection stays open. The client half-closes after sending. */
+/** All received bytes. Undefined when the connection stays open. After sending, the client closes its side. */
 function exchange (port: number, bytes: string): Promise<string | undefined> {
   return new Promise((resolve) => {
     let text = ''

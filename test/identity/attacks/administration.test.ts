@@ -25,7 +25,7 @@ t.test('a change of a user by an administrator', async (t) => {
   const verify = (token_hash: string) =>
     app.inject({ method: 'POST', url: '/auth/v1/verify', payload: { type: 'recovery', token_hash } })
 
-  t.test('a soft deletion removes address and keys, and frees the address', async (t) => {
+  t.test('a soft deletion removes address and keys, and the address can be used again', async (t) => {
     const id = await person('bruno@example.org', { user_metadata: { name: 'Bruno' } })
     const { access_token } = (await signIn('bruno@example.org')).json<{ access_token: string }>()
     const { apiKey, id: keyId } = (await callAs(app, access_token, 'GET', '/api/cli/auth/key')).json<{
@@ -52,7 +52,7 @@ t.test('a change of a user by an administrator', async (t) => {
     t.equal((await put(id, { user_metadata: {} })).statusCode, 404, 'the deleted user cannot sign in')
   })
 
-  t.test('a user created with a ban is banned, and bans last as Go durations say', async (t) => {
+  t.test('a user created with a ban is banned, and bans have the length of Go durations', async (t) => {
     const id = await person('dario@example.org', { ban_duration: '1h' })
     t.match((await signIn('dario@example.org')).json(), { error_code: 'user_banned' })
     const until = async () => Date.parse(
@@ -78,7 +78,7 @@ t.test('a change of a user by an administrator', async (t) => {
     t.equal((await signIn('dario@example.org')).statusCode, 200)
   })
 
-  t.test('an address is the same in upper and lower case, and an invalid address is refused', async (t) => {
+  t.test('an address is equal in upper and lower case, and an invalid address is refused', async (t) => {
     const id = await person('Rosa@example.org')
     t.match(await sql`select email from users where id = ${id}`, [{ email: 'rosa@example.org' }])
     t.equal(
@@ -141,7 +141,7 @@ t.test('a change of a user by an administrator', async (t) => {
   })
 })
 
-/** Names of rights, here or in other products. */
+/** Names of rights, in this or in other products. */
 const RIGHTS: Readonly<Record<string, unknown>> = {
   role: 'admin',
   roles: ['admin'],
@@ -180,7 +180,7 @@ async function rights (app: FastifyInstance, token: string) {
   ]
 }
 
-t.test('no field that users write about themselves gives a right', async (t) => {
+t.test('a field that users write about themselves never gives a right', async (t) => {
   const { app } = server
   for (const [role, letIn] of [['operator', 200], ['pending', 403]] as const) {
     const { access_token, user } = await signIn(app, role, role)
@@ -223,7 +223,7 @@ t.test('no field that users write about themselves gives a right', async (t) => 
   )
 })
 
-/** In lower case, composed or compatibility form each of these is `kate@example.org`, or looks like it. */
+/** In lower case, composed or compatibility form, each of these addresses is `kate@example.org`, or looks like it. */
 const FOREIGN = [
   '\u212Aate@example.org', // Kelvin sign
   'k\uff41te@example.org', // full-width a
@@ -389,7 +389,7 @@ t.test('neither the log at trace level nor the audit log contains a secret or pe
   await call('DELETE', `/auth/v1/admin/users/${id}`, { by: service })
   await call('DELETE', `/auth/v1/admin/users/${id}`, { by: service })
 
-  // The database fails for requests that are still running.
+  // The database fails while requests are still running.
   await app.sql`alter table users rename to users_gone`
   await grant('password', { email: EMAIL, password: OWN_PASSWORD })
   await call('POST', '/auth/v1/admin/users', { by: service, body: account })

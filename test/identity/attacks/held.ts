@@ -10,23 +10,23 @@ import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 export { PASSWORD } from '#test/identity/shared-password.ts'
 
 export interface Held extends TestApp {
-  /** A connection beside the application's own. */
+  /** A connection in addition to those of the application. */
   sql: Connection['sql']
   /** The id of a new person who can sign in with `PASSWORD`. */
   person (email: string, changes?: object): Promise<string>
   signIn (email: string, password?: string, app?: FastifyInstance): Promise<LightMyRequestResponse>
   /**
-   * Holds `change` in an open transaction until the request that `begun` starts waits for its locks, then commits.
-   * Returns the answer.
+   * Runs `change` in an open transaction until the request that `start` begins waits for its locks. Then it commits.
+   * Returns the response.
    */
   meanwhile<T> (change: Moment, begun: () => Promise<T>): Promise<T>
-  /** Like `meanwhile`, for several requests. Each request starts when the request before it waits for a lock. */
+  /** Like `meanwhile`, for several requests. Each request starts when the one before waits for a lock. */
   inTurn<T> (change: Moment, begun: (() => Promise<T>)[]): Promise<T[]>
 }
 
 type Moment = (tx: postgres.TransactionSql) => Promise<unknown>
 
-/** An application, and a second connection that can hold a transaction open. */
+/** An application, and a second connection that can keep a transaction open. */
 export async function held (t: Test, environ: Record<string, string> = {}): Promise<Held> {
   const { sql, url } = await testDatabase(t)
   const test = await build(t, { DATABASE_URL: url, RATE_LIMIT_LOGIN_MAX: '100000', ...environ })

@@ -3,7 +3,7 @@ import { anyCharacter } from '#test/any-character.ts'
 
 const HALF = '\ud83d'
 
-/** Text that can break something between a request and the database. */
+/** Text that may cause an error anywhere between a request and the database. */
 export const hostileText: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '', ' ', '\0', 'a\0b', HALF, `a${HALF}b`, 'null', 'true', '__proto__', 'constructor', 'toString', '\\u0000', '%00',

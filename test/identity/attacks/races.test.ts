@@ -95,7 +95,7 @@ t.test('changes of a person during a sign-in', async (t) => {
   })
 })
 
-t.test('a sign-in through an identity that is unlinked meanwhile is refused', async (t) => {
+t.test('a sign-in through an identity that is unlinked at the same time is refused', async (t) => {
   const id = await person('rosa@example.org')
   await sql`
     insert into identities (user_id, provider, provider_id, identity_data)
@@ -117,7 +117,7 @@ t.test('a sign-in through an identity that is unlinked meanwhile is refused', as
   }, signIn), { code: 'identity_not_found' })
 })
 
-t.test('changes of a person while they change their account', async (t) => {
+t.test('changes of a person who is changing the own account', async (t) => {
   let people = 0
   const signedIn = async () => {
     const email = `mutevole${++people}@example.org`
@@ -125,7 +125,7 @@ t.test('changes of a person while they change their account', async (t) => {
   }
   const put = (token: string, body: object) => callAs(app, token, 'PUT', '/auth/v1/user', body)
 
-  t.test('a session that has ended cannot change the password or anything else', async (t) => {
+  t.test('a session that has ended cannot change the password, or any other data', async (t) => {
     for (const body of [{ password: 'una-frase-lunga-del-ladro' }, { data: { name: 'Ladro' } }]) {
       const { id, email, access_token } = await signedIn()
       const response = await meanwhile(async (tx) => {
@@ -138,7 +138,7 @@ t.test('changes of a person while they change their account', async (t) => {
     }
   })
 
-  t.test('a deleted or banned person cannot change anything', async (t) => {
+  t.test('a deleted or banned person cannot change any data', async (t) => {
     for (const change of [DELETION, BAN]) {
       const { id, access_token } = await signedIn()
       const response = await meanwhile((tx) => change(tx, id), () => put(access_token, { data: { name: 'Fantasma' } }))
@@ -184,8 +184,8 @@ t.test('changes of a person while they change their account', async (t) => {
 })
 
 /**
- * Each pair waits in turn for the account, which another transaction has locked. In a deadlock PostgreSQL would abort
- * one (40P01), which is answered with 503.
+ * Both requests of a pair wait for the account, which another transaction has locked. In a deadlock PostgreSQL would
+ * abort one (40P01), and the response would be a 503.
  */
 t.test('concurrent requests on one account do not deadlock', async (t) => {
   const service = await token({ service: true })

@@ -40,7 +40,7 @@ t.test('the directory of an external provider', async (t) => {
   const auditOf = async (action: string) =>
     await first.app.sql`select actor, object, details from audit_log where action = ${action} order by id`
 
-  t.test('an operator is created at the provider, signs in there and works here', async (t) => {
+  t.test('an operator is created at the provider, signs in there and can use this server', async (t) => {
     const answer = await callAs(admin, 'POST', '/api/operators', PIERO)
     t.equal(answer.statusCode, 200)
     const created = answer.json()
@@ -79,7 +79,7 @@ t.test('the directory of an external provider', async (t) => {
       [{ object: `user:${id}`, details: { phase: 'asked' } }, { object: `user:${id}`, details: { phase: 'done' } }])
   })
 
-  t.test('a taken or invalid address, a weak password and a caller who is no administrator are refused', async (t) => {
+  t.test('an invalid or used address, a weak password and a caller who is no administrator are refused', async (t) => {
     t.match((await callAs(admin, 'POST', '/api/operators', PIERO)).json(),
       { status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
     t.match((await auditOf('utente_creato')).at(-1), { details: { phase: 'failed', codice: 'EMAIL_GIA_REGISTRATA' } })
@@ -111,7 +111,7 @@ t.test('the directory of an external provider', async (t) => {
       '/api/users')).json<Listed[]>().some(({ email }) => email === 'mai@example.org'))
   })
 
-  t.test('all users are listed, and the operators and administrators among them', async (t) => {
+  t.test('all users are listed, and separately the operators and administrators', async (t) => {
     const waiting = await idp.twin.token({ name: 'attesa', role: 'pending' })
     const there = (await idp.admin('GET', '/admin/users?per_page=1000') as { users: Listed[] }).users
     const users = (await callAs(admin, 'GET', '/api/users')).json<Listed[]>()
@@ -132,7 +132,7 @@ t.test('the directory of an external provider', async (t) => {
     t.same(seen.sort(), there.map(({ id }) => id).sort())
   })
 
-  t.test('an identity is unlinked at the provider, and the last one stays', async (t) => {
+  t.test('an identity is unlinked at the provider, but not the last one', async (t) => {
     const token = await idp.twin.token({ name: 'lia' })
     t.match((await unlink(token, 'email')).json(), { status: 409, codice: 'UNICA_IDENTITA' })
     await link(token)
@@ -160,7 +160,7 @@ t.test('the directory of an external provider', async (t) => {
     t.same(await identitiesOf(token), ['email', 'google'])
   })
 
-  t.test('without the service key the administration answers 503, and the rest works', async (t) => {
+  t.test('without the service key, administration responds with 503, and the rest works', async (t) => {
     const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined }, undefined, PATIENT)
     for (const [method, url, body] of [
       ['POST', '/api/operators', PIERO], ['GET', '/api/operators', undefined], ['GET', '/api/users', undefined]
@@ -174,7 +174,7 @@ t.test('the directory of an external provider', async (t) => {
   })
 })
 
-t.test('answers of other versions of the provider', async (t) => {
+t.test('responses of other versions of the provider', async (t) => {
   const fake = await fakeProvider(t, json(404, {}))
   const environ = { IDP_URL: fake.url, IDP_ANON_KEY: 'anonima', IDP_SERVICE_KEY: 'di-servizio' }
   const { app } = await build(t, environ, undefined, PATIENT)
@@ -314,7 +314,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
   await idp.stop()
   const second = await build(t, { ...environ, DATABASE_URL: first.url }, undefined, PATIENT)
 
-  t.test('signed-in users continue, with tokens of known keys', async (t) => {
+  t.test('signed-in users continue to work, with tokens of known keys', async (t) => {
     t.equal(await status(anna), 200)
     t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
     t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)
@@ -334,7 +334,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
     t.same([await status(signed), await status(anna)], [401, 200])
   })
 
-  t.test('a server without a key set answers 503', async (t) => {
+  t.test('a server without a key set responds with 503', async (t) => {
     const answer = await call(bearer(anna), 'GET', SOMEWHERE, undefined, second)
     t.match(answer.json(), UNREACHABLE)
     t.ok(Number(answer.headers['retry-after']) > 0)
@@ -344,7 +344,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
     t.equal(await status(idp.anonKey, second), 401)
   })
 
-  t.test('a session first seen after a revoke-all gets 503 until the provider responds', async (t) => {
+  t.test('a session first seen after a revocation of all gets 503 until the provider responds', async (t) => {
     t.match((await call(bearer(unseen))).json(), UNREACHABLE)
     t.equal(await status(gone), 401)
   })

@@ -13,7 +13,7 @@ export const jwk = (key: KeyObject, members: object = {}): JsonWebKey => ({
   ...members
 })
 export const pem = (key: KeyObject) => key.export({ type: 'spki', format: 'pem' }).toString()
-/** A set with the key `ec` under all these ids. */
+/** A set with the key `ec` under all of these ids. */
 export const set = (...kids: string[]) => ({
   keys: kids.map((kid) => jwk(ec.publicKey, { kid, alg: 'ES256', use: 'sig' }))
 })
@@ -51,9 +51,9 @@ export async function keyProvider (t: Test, first: object | Behaviour, options: 
     key: jwks.key,
     /** The PEM of the key with this id. */
     pem: async (kid: string) => (await jwks.key(kid))?.pem,
-    /** Sets its behaviour from now on. */
+    /** Sets the provider's behaviour from now on. */
     answer: (value: object | Behaviour) => provider.answer(answering(value)),
-    /** Waits for the fetch in progress, which a caller with an unknown key shares. */
+    /** Waits for the fetch in progress, because a caller with an unknown key shares that fetch. */
     settled: async () => { await jwks.key(`attesa ${clock.ms}`) }
   }
 }
@@ -68,7 +68,7 @@ const redirecting: Behaviour = (response) => {
   if (response.req.url === '/altrove') json(set('a'))(response)
   else response.writeHead(302, { location: '/altrove' }).end()
 }
-/** A set with the key `a`, padded to this many bytes. */
+/** A set with the key `a`, extended with blanks to this number of bytes. */
 export const padded = (bytes: number) => JSON.stringify(set('a')).padEnd(bytes)
 const endless: Behaviour = (response) => {
   const more = () => { if (!response.destroyed && response.write(' '.repeat(16_384))) setImmediate(more) }
@@ -76,7 +76,7 @@ const endless: Behaviour = (response) => {
   more()
 }
 
-/** Responses that are no key set, and the reason that is logged. */
+/** Responses that are no key set, and the logged reason. */
 export const FAILURES: readonly [string, Behaviour, string][] = [
   ['an error', failing, 'status 500'],
   ['a 204', (response) => response.writeHead(204).end(), 'status 204'],

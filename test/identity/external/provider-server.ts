@@ -7,21 +7,21 @@ import { freePort } from '#test/free-port.ts'
 
 /**
  * A Locanda server with its embedded provider, on its own database and port. It runs in this process, because another
- * process would have to load everything again. The server that uses it knows only its URL.
+ * process would load all modules again. The server under test knows only its URL.
  */
 export interface Provider {
   url: string
   anonKey: string
   serviceKey: string
   master: Buffer
-  /** The provider's application, usable even while its port is closed: tests sign users in here without a password. */
+  /** The provider's application, usable even with a closed port. Tests sign users in here without a password. */
   twin: TestApp
-  /** The settings of a server that uses it. */
+  /** The settings of a server that uses this provider. */
   environ: Record<string, string>
   /** A call with its service key. */
   admin (method: string, path: string, body?: object): Promise<unknown>
   signIn (email: string, password: string): Promise<{ access_token: string }>
-  /** Stops at once. */
+  /** Stops the provider at once. */
   stop (): Promise<void>
   start (): Promise<void>
 }
@@ -33,7 +33,7 @@ export async function startProvider (t: Test): Promise<Provider> {
   const twin = await build(t, {
     MASTER_KEY: master.toString('base64'), PUBLIC_URL: url, RATE_LIMIT_MAX: '100000', RATE_LIMIT_LOGIN_MAX: '1000'
   })
-  // The first administrator, as a server creates one: the tests' own administrators are never the last.
+  // The first administrator, created as a server does. The tests' own administrators are then never the last ones.
   const first = { email: 'admin@locanda.local', confirmed: true, app_metadata: { role: 'admin' } }
   await twin.app.db.transaction((tx) => createUser(tx, first))
   await twin.app.listen({ host: '127.0.0.1', port })

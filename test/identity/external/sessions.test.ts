@@ -58,14 +58,14 @@ t.test('administrators of an external provider', async (t) => {
     const { apiKey } = (await first.app.inject({ url: `/api/cli/auth/key${query}`, headers: bearer(token) })).json()
     return { 'x-api-key': String(apiKey) }
   }
-  /** Whether the person is an administrator when they use the administrators' pages without a token. */
+  /** Whether the person is an administrator on the administrators' pages, without a token. */
   const byPage = async (token: string, { app }: TestApp = first) => {
     const { sub: userId, session_id: sessionId } = claimsOf(token)
     return (await app.inject({ url: `/prova/pagine/${userId}/${sessionId}`, headers: { 'x-api-key': API_KEY } })).json()
       .is
   }
 
-  t.test('the provider’s current role counts at every request', async (t) => {
+  t.test('the provider’s current role is used at every request', async (t) => {
     const token = await idp.twin.token({ name: 'anna', role: 'operator' })
     t.equal(await status(bearer(token)), 403)
     await change(token, { app_metadata: { role: 'admin' } })
@@ -95,7 +95,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(await byPage(token), false)
   })
 
-  t.test('a person without a role at the provider is pending here, because its sign-up may be open', async (t) => {
+  t.test('a person without a role at the provider waits for a role here, because sign-up may be open', async (t) => {
     const { id } = await idp.admin('POST', '/admin/users', {
       email: 'sola@example.org', password: 'una-frase-lunga-e-mia', email_confirm: true
     }) as { id: string }
@@ -158,7 +158,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(answer, 401)
   })
 
-  t.test('a banned or deleted person\'s key loses administration at once, and all access in a minute', async (t) => {
+  t.test('a banned or deleted person\'s key cannot administer at once, and has no access after a minute', async (t) => {
     const [banned, gone] = [
       await idp.twin.token({ name: 'dario', role: 'admin' }),
       await idp.twin.token({ name: 'elio', role: 'admin' })
@@ -187,11 +187,11 @@ t.test('administrators of an external provider', async (t) => {
     t.equal((await bare.app.inject({ url: '/api/v1/keys', headers: bearer(token) })).json().data.length, 1)
   })
 
-  t.test('a session of the administration pages ends with the login that it was granted to', async (t) => {
+  t.test('a session of the administration pages ends with the session to which it was granted', async (t) => {
     const token = await idp.twin.token({ name: 'gaia', role: 'admin' })
     t.equal(await status(bearer(token)), 200)
     t.equal(await byPage(token), true)
-    // The list waits until pending records are written.
+    // The list waits until all records are written.
     t.equal(await status(bearer(token), '/api/sessions'), 200)
     await first.app.db.update(seen_sessions).set({ revoked_at: new Date() })
       .where(eq(seen_sessions.id, claimsOf(token).session_id))
@@ -217,7 +217,7 @@ t.test('sessions of an external provider', async (t) => {
   const statusOf = async ({ app }: TestApp, token: string, agent = 'prova') => (
     (await app.inject({ url: SOMEWHERE, headers: { ...bearer(token), 'user-agent': agent } })).statusCode)
   const status = async (token: string, at = first) => await statusOf(at, token)
-  /** Once the second process has received the notification. */
+  /** After the second process has received the notification. */
   const refused = (token: string, at = first) => until(async () => await status(token, at) === 401)
   const listed = async (token: string, { app } = first) =>
     (await app.inject({ url: '/api/sessions', headers: bearer(token) })).json<Listed[]>()
@@ -228,7 +228,7 @@ t.test('sessions of an external provider', async (t) => {
   const row = async (token: string) =>
     (await first.app.db.select().from(seen_sessions).where(eq(seen_sessions.id, claimsOf(token).session_id)))[0]!
 
-  t.test('a person\'s list shows each seen session, with the device that last used it', async (t) => {
+  t.test('a person\'s list shows each session that was used, with its last device', async (t) => {
     const [one, other, stranger] = [await token('amelia'), await token('amelia'), await token('bruno')]
     t.equal(await statusOf(first, one, 'telefono'), 200)
     t.equal(await status(stranger), 200)
@@ -318,7 +318,7 @@ t.test('sessions of an external provider', async (t) => {
   })
 })
 
-t.test('with an external provider a session is at the level of its token, and keys ask the provider', async (t) => {
+t.test('with an external provider a session has the level of its token, and keys ask the provider', async (t) => {
   const REQUIRED = { REQUIRE_MFA: 'all', REQUIRE_RECENT_MFA: 'true' }
   const { app } = await build(t, { ...idp.environ, ...REQUIRED }, undefined, PATIENT)
   const email = 'amalia@example.org'
@@ -383,7 +383,7 @@ t.test('the client of an external provider', async (t) => {
   const client = idpClient({ settings, log })
   const get = async (path = `/admin/users/${ID}`) => await client.asService('CANARY-service', 'GET', path)
 
-  t.test('an unusable response is one error and one log line without personal data or secrets', async (t) => {
+  t.test('an unusable response causes one error and one log line, without personal data or secrets', async (t) => {
     const redirecting: RequestListener = (request, response) => {
       if (request.url === '/altrove') json(200, {})(request, response)
       else response.writeHead(307, { location: '/altrove' }).end()
@@ -453,7 +453,7 @@ t.test('the lookup of users at an external provider', async (t) => {
   const create = () => userLookup({ client, serviceKey: 'di-servizio', clock: () => clock.ms })
   t.beforeEach(() => { requests.length = 0 })
 
-  t.test('a lookup is cached for a minute, and administration always asks again', async (t) => {
+  t.test('a lookup is cached for a minute, but administration always asks again', async (t) => {
     const people = create()
     fake.answer(user({ app_metadata: { role: 'admin' } }))
     t.match(await people.recent(ID), { app_metadata: { role: 'admin' } })
@@ -469,7 +469,7 @@ t.test('the lookup of users at an external provider', async (t) => {
     t.equal(requests.length, 3)
   })
 
-  t.test('no response, or one about another user, is an error and is not cached', async (t) => {
+  t.test('a missing response, or one about another user, is an error and is not cached', async (t) => {
     const people = create()
     for (const behaviour of [json(500, {}), json(200, {}), json(200, null), json(200, { id: OTHER }), json(401, {})]) {
       fake.answer(behaviour)

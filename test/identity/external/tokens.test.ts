@@ -60,7 +60,7 @@ t.test('only keys for verifying signatures are used, and only the public part of
   t.equal(seen.fetches, 2)
 })
 
-t.test('fifty unknown ids cost one fetch, together or in turn, and the known key stays accepted', async (t) => {
+t.test('fifty unknown ids cause one fetch, in parallel or in sequence, and the known key stays accepted', async (t) => {
   const { key, pem: pemOf, seen } = await keyProvider(t, set('a'))
   t.same(await Promise.all(Array.from({ length: 50 }, (_, n) => key(`inventato ${n}`))), Array(50).fill(undefined))
   t.equal(seen.fetches, 1)
@@ -70,7 +70,7 @@ t.test('fifty unknown ids cost one fetch, together or in turn, and the known key
   t.equal(seen.fetches, 1)
 })
 
-t.test('fifty unknown ids cost one fetch even when the provider fails, and all get 503', async (t) => {
+t.test('fifty unknown ids cause one fetch even if the provider fails, and all get 503', async (t) => {
   const { key, seen, clock, warnings, answer } = await keyProvider(t, failing)
   await Promise.all(Array.from({ length: 50 }, (_, n) => t.rejects(key(`k${n}`), UNREACHABLE)))
   clock.ms += 29_999
@@ -83,7 +83,7 @@ t.test('fifty unknown ids cost one fetch even when the provider fails, and all g
   t.same(warnings, [{ reason: 'status 500' }])
 })
 
-t.test('a new key is accepted within thirty seconds, even when a caller used it too early', async (t) => {
+t.test('a new key is accepted within thirty seconds, even if a caller used it too early', async (t) => {
   const { key, pem: pemOf, seen, clock, answer } = await keyProvider(t, set('vecchia'))
   await key('vecchia')
   answer(set('vecchia', 'nuova'))
@@ -95,7 +95,7 @@ t.test('a new key is accepted within thirty seconds, even when a caller used it 
   t.equal(seen.fetches, 2)
 })
 
-t.test('after ten minutes the set is fetched in the background, and removed keys are then refused', async (t) => {
+t.test('after ten minutes the set is fetched in the background, and then removed keys are refused', async (t) => {
   const { pem: pemOf, key, seen, clock, settled, answer } = await keyProvider(t, set('resta', 'cambia', 'via'))
   await key('resta')
   clock.ms += 10 * MINUTE - 1
@@ -117,7 +117,7 @@ t.test('after ten minutes the set is fetched in the background, and removed keys
   t.equal(seen.fetches, 2)
 })
 
-t.test('known keys are used for a day while the provider fails, and then refused', async (t) => {
+t.test('known keys are used for a day while the provider fails, and then they are refused', async (t) => {
   const { key, pem: pemOf, seen, clock, settled, answer } = await keyProvider(t, set('a'))
   await key('a')
   answer(failing)
@@ -146,7 +146,7 @@ t.test('known keys are used for a day while the provider fails, and then refused
 })
 
 for (const [name, behaviour, reason] of FAILURES) {
-  t.test(`a response that is no key set leaves the last set in use: ${name}`, async (t) => {
+  t.test(`after a response that is no key set, the last set is still used: ${name}`, async (t) => {
     const { key, seen, clock, warnings, settled, answer } = await keyProvider(t, behaviour)
     await t.rejects(key('a'), UNREACHABLE)
     t.same(warnings, [{ reason }])
@@ -169,7 +169,7 @@ t.test('a provider that hangs at any point times out, and its connection is clos
   const hanging: Behaviour[] = [() => {}, (response) => response.writeHead(200).write('{"keys":[')]
   for (const hang of hanging) {
     const dropped = Promise.withResolvers<void>()
-    // The timeout starts when the request has arrived, so that the machine's speed does not matter.
+    // The timeout starts when the request has arrived, so the machine's speed does not matter.
     const limit = new AbortController()
     t.intercept(AbortSignal, 'timeout', { value: () => limit.signal })
     const { key, warnings } = await keyProvider(t, (response) => {
@@ -186,7 +186,7 @@ t.test('a provider that hangs at any point times out, and its connection is clos
 const SOMEWHERE = '/api/v1/paesi'
 const ADMINS = '/prova/admin'
 const SECRET = 'un-segreto-condiviso-di-almeno-32-byte'
-/** In seconds. */
+/** The time in seconds. */
 const now = () => Math.floor(Date.now() / 1000)
 
 t.test('tokens of an external provider', async (t) => {
@@ -198,7 +198,7 @@ t.test('tokens of an external provider', async (t) => {
     }), PATIENT)
     const status = async (token: string, url = SOMEWHERE, more = {}) =>
       (await app.inject({ url, headers: { ...bearer(token), ...more } })).statusCode
-    // An overloaded provider refuses the first fetch of its keys (503); the server asks again after 30 seconds.
+    // An overloaded provider may refuse the first fetch of its keys (503). The server asks again after 30 seconds.
     while (await status(shop.victim.access_token) === 503) await sleep(1000)
     return { app, status }
   }
@@ -226,7 +226,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(shop.victim.access_token, SOMEWHERE, { 'x-api-key': apiKey }), 401, "another user's token")
   })
 
-  t.test('the endpoints of the embedded provider do not exist', async (t) => {
+  t.test('with an external provider the endpoints of the embedded one do not exist', async (t) => {
     for (const [method, url] of [
       ['GET', '/auth/v1/.well-known/jwks.json'],
       ['GET', '/auth/v1/user'],
@@ -348,7 +348,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: false } })), 200)
   })
 
-  t.test('a session id is valid for one person only', async (t) => {
+  t.test('a session id is valid only for one person', async (t) => {
     const { sub, session_id } = claimsOf(shop.victim.access_token)
     t.equal(await status(shop.person({ claims: { sub, session_id } })), 200)
     await app.identity.waitForListeners()
@@ -384,7 +384,7 @@ t.test('tokens of a provider with several keys', async (t) => {
     )
   const status = async (token: string) => (await app.inject({ url: SOMEWHERE, headers: bearer(token) })).statusCode
 
-  t.test('each key is valid for its own algorithm only', async (t) => {
+  t.test('each key is valid only for its own algorithm', async (t) => {
     t.equal(await status(token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))), 200)
     t.equal(await status(token('ES256', 'e', ecdsa(pem(ec.privateKey)))), 200)
     t.equal(await status(token('ES256', 'erre', ecdsa(pem(ec.privateKey)))), 401)
@@ -397,12 +397,12 @@ t.test('tokens of a provider with several keys', async (t) => {
     t.same(fake.requests.map(({ url }) => url), ['/auth/v1/.well-known/jwks.json'])
   })
 
-  t.test('a token is refused soon after its key was withdrawn, although it was accepted before', async (t) => {
+  t.test('a token is refused soon after its key was withdrawn, even if it was accepted before', async (t) => {
     const [withdrawn, other] = [
       token('ES256', 'e', ecdsa(pem(ec.privateKey))),
       token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))
     ]
-    // Only for these requests: with such a clock, a closed database connection would not reopen in time.
+    // Only for these requests, because with such a clock a closed database connection would not open again in time.
     const minutes = new AsyncLocalStorage<number>()
     for (const clock of [Date, performance]) {
       const real = clock.now.bind(clock)

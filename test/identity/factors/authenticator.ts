@@ -7,7 +7,7 @@ export function codeOf (secret: string, steps = 0): string {
   return new TOTP({ secret: Secret.fromBase32(secret) }).generate({ timestamp: Date.now() + steps * 30_000 })
 }
 
-/** Lets the code of this half minute be used again, so that tests need not wait for the next one. */
+/** Allows the code of this half minute to be used again, so that tests need not wait for the next code. */
 export async function forgetCodes ({ sql }: FastifyInstance): Promise<void> {
   await sql`update factors set last_step = null`
 }
@@ -19,7 +19,7 @@ export interface App {
   code: string
 }
 
-/** Enrols an app for the client's signed-in person, and verifies it. Then the client is at `aal2`. */
+/** Enrols an app for the client's signed-in person, and verifies it. Afterwards the client is at `aal2`. */
 export async function enrolApp ({ auth }: Client, friendlyName?: string): Promise<App> {
   const { data, error } = await auth.mfa.enroll({ factorType: 'totp', friendlyName })
   if (error) throw error
@@ -30,7 +30,7 @@ export async function enrolApp ({ auth }: Client, friendlyName?: string): Promis
   return app
 }
 
-/** Verifies a code of an app that was enrolled before. */
+/** Verifies a code of an app that was already enrolled. */
 export async function prove (
   server: Pick<Provider, 'app'>, { auth }: Client, { id, secret }: Pick<App, 'id' | 'secret'>
 ): Promise<void> {
@@ -39,7 +39,7 @@ export async function prove (
   if (error) throw error
 }
 
-/** A person with an app, and a client of theirs at `aal2`. */
+/** A person with an app, and the person's client at `aal2`. */
 export async function personWithApp (
   server: Provider,
   changes: object = {}

@@ -17,7 +17,7 @@ const { app, signedIn, open, person } = server
 
 const letIn = async (client: Client) => await isLetIn(app, bearer((await tokensOf(client)).access))
 
-t.test('a session with the password alone signs out only sessions like itself', async (t) => {
+t.test('a session with only the password signs out only sessions with only the password', async (t) => {
   const { client, person } = await personWithApp(server)
   await smtp.next()
   for (const scope of ['others', 'global', 'local'] as const) {
@@ -55,7 +55,7 @@ t.test('a person is notified by mail of every added or removed factor, and of ne
   t.equal(smtp.mails.length - before, 7)
 })
 
-t.test('a passkey can be created only within a day of a sign-in or a proof, as for a new password', async (t) => {
+t.test('a passkey, like a new password, can be set only within a day of a sign-in or a proof', async (t) => {
   const { app, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
   const somebody = await token()
   const begin = async () => {
@@ -98,7 +98,7 @@ t.test('a guarded request is refused when a second factor is enrolled while it r
   t.same(await sql`select id from api_keys`, [])
 })
 
-/* The official client's own calls. */
+/* The calls of the official client. */
 
 const levels = async ({ auth }: Client) => {
   const { data } = await auth.mfa.getAuthenticatorAssuranceLevel()
@@ -110,7 +110,7 @@ const auditOf = async (object: string) =>
   (await app.sql<{ action: string }[]>`select action from audit_log where object = ${object} order by id`)
     .map(({ action }) => action)
 
-t.test('a person enrols an app, verifies its first code, and is at aal2; their other sessions end', async (t) => {
+t.test('a person enrols an app, verifies a code, and is at aal2, and the person\'s other sessions end', async (t) => {
   const somebody = await person()
   const [client, elsewhere] = [await signedIn(somebody), await signedIn(somebody)]
   t.same(await levels(client), ['aal1', 'aal1'])
@@ -205,7 +205,7 @@ t.test('a challenge is valid for five minutes, on its client\'s network, and for
   }
 })
 
-t.test('the factor of another person is like a missing one, to challenge, prove, rename and remove', async (t) => {
+t.test('a factor of another person is reported as missing, in a challenge, proof, renaming or removal', async (t) => {
   const [mine, theirs] = [await personWithApp(server), await personWithApp(server)]
   const { auth } = mine.client
   const factorId = theirs.app.id
@@ -276,7 +276,7 @@ t.test('ten recovery codes replace a lost app, each once, in any spelling', asyn
   t.match((await lost.auth.mfa.recoveryCodes.regenerate()).error, { code: 'mfa_factor_not_found' })
 })
 
-t.test('an administrator lists and removes a person\'s factors; recovery codes go with the last one', async (t) => {
+t.test('an administrator lists and removes a person\'s factors, and recovery codes with the last one', async (t) => {
   const { client, person: { id: userId, email }, app: phone } = await personWithApp(server)
   const codes = (await client.auth.mfa.recoveryCodes.generate()).data!
   const { auth: { admin } } = open({ key: await server.token({ service: true }) })

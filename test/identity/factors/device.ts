@@ -4,14 +4,14 @@ import { isoCBOR } from '@simplewebauthn/server/helpers'
 /** A device’s response, as browsers write it. */
 export interface DeviceResponse extends Record<string, unknown> { id: string, response: Record<string, unknown> }
 
-/** A WebAuthn authenticator in software, for the page at a URL. It also creates responses that no browser creates. */
+/** A WebAuthn authenticator in software, for the page at a URL. It can also send responses that browsers never send. */
 export interface Device {
   create (challenge: string): DeviceResponse
   prove (challenge: string): DeviceResponse
 }
 
 const sha256 = (bytes: Buffer | string) => createHash('sha256').update(bytes).digest()
-/** The person was present and is verified. */
+/** The flags for a present and verified person. */
 const PRESENT = 0x05
 const WITH_CREDENTIAL = 0x40
 

@@ -129,7 +129,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
   const { evaluate, knowPerson, changeDevices } = await openPage(t, `${url}/health/live`)
   await evaluate(`window.auth = supabase.createClient('${url}', '${backendKey}').auth; 0`)
   interface Result { data: Record<string, unknown> | null, error: { code?: string, name?: string } | null }
-  /** Runs a call of the client; an error is its code and name. */
+  /** Runs a call of the client. An error is returned as its code and name. */
   const call = (expression: string) => evaluate<Result>(`(async () => { const { data, error } = await ${expression}
     return { data, error: error && { code: error.code, name: error.name, message: error.message } }
   })()`)
@@ -161,11 +161,11 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
       [{ action: 'passkey_registrata' }])
   })
 
-  t.test('a device that cannot verify its person does not sign in, nor does a replayed response', async (t) => {
+  t.test('a device that cannot verify its person does not sign in, and neither does a repeated response', async (t) => {
     await knowPerson(false)
     t.ok((await call('auth.signInWithPasskey()')).error)
     await knowPerson(true)
-    // The device's raw response, to send it twice, and to another challenge.
+    // The device's raw response, which is sent twice, and for another challenge.
     const { data } = await call(`(async () => {
       const { data } = await auth.passkey.startAuthentication()
       const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(data.options)
@@ -192,7 +192,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     t.equal(await verify({ challenge_id: old, credential }), 'webauthn_challenge_expired')
   })
 
-  t.test('a banned person cannot sign in with a passkey, nor can anyone with a removed one', async (t) => {
+  t.test('a banned person cannot sign in with a passkey, and nobody can with a removed one', async (t) => {
     const [row] = await app.sql<{ id: string, user_id: string }[]>`select id, user_id from webauthn_credentials`
     await app.sql`update users set banned_until = now() + interval '1 day' where id = ${row!.user_id}`
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'user_banned' })
@@ -206,7 +206,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
 
-  t.test('with a device as second factor every request needs its proof, and the session is at aal2', async (t) => {
+  t.test('with a device as second factor every request needs a proof, and the session is at aal2', async (t) => {
     const email = 'piero@example.org'
     await person(email)
     await signIn(email)
@@ -228,7 +228,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     t.match((await call('auth.signInWithPasskey()')).error, { name: String }, 'the key of a factor is not a passkey')
   })
 
-  t.test('a session with the password alone cannot finish an enrolment that another session began', async (t) => {
+  t.test('a session with only the password cannot finish an enrolment that another session began', async (t) => {
     const email = 'rosa@example.org'
     await person(email)
     await signIn(email)
@@ -272,7 +272,7 @@ t.test('a malformed device response is refused with a clear error', async (t) =>
     { error_code: 'mfa_verification_failed' })
 })
 
-t.test('at an IP address features that browsers lack there are not offered', async (t) => {
+t.test('at an IP address, features that browsers do not support there are not offered', async (t) => {
   const { app, token } = await build(t, { PUBLIC_URL: 'http://127.0.0.1:3000' })
   const somebody = await token()
   const post = async (path: string, payload: object) =>
@@ -292,7 +292,7 @@ const MASTER_KEY = Buffer.alloc(32, 7).toString('base64')
 const party = (environ: Record<string, string>) =>
   relyingParty(readConfig({ MASTER_KEY, DATA_DIR: '/non/usata', ...environ }))
 
-t.test('devices belong to the host of the public URL, and pages there and below it may use them', async (t) => {
+t.test('devices belong to the host of the public URL, and pages on it or its subdomains may use them', async (t) => {
   t.match(party({ PUBLIC_URL: 'https://locanda.example' }),
     { id: 'locanda.example', origins: ['https://locanda.example'] })
   t.same(
@@ -306,7 +306,7 @@ t.test('devices belong to the host of the public URL, and pages there and below 
   t.match(party({ PUBLIC_URL: 'http://localhost:3000' }), { id: 'localhost' })
 })
 
-/** RFC 6238, appendix B, SHA-1: seconds, and the code of eight digits, of which apps show the last six. */
+/** RFC 6238, appendix B, SHA-1: seconds, and the code of eight digits. Apps show the last six digits. */
 const VECTORS: [seconds: number, code: string][] = [
   [59, '94287082'], [1_111_111_109, '07081804'], [1_111_111_111, '14050471'], [1_234_567_890, '89005924'],
   [2_000_000_000, '69279037'], [20_000_000_000, '65353130']
@@ -319,7 +319,7 @@ t.test('the codes of RFC 6238 are accepted, each in its own half minute', async 
   }
 })
 
-t.test('a code is accepted half a minute before and after its own, and at no other time', async (t) => {
+t.test('a code is accepted half a minute before and after its own half minute, and at no other time', async (t) => {
   const [seconds, code] = VECTORS[3]!
   const own = Math.floor(seconds / 30)
   for (const [steps, expected] of [[-2, undefined], [-1, own], [0, own], [1, own], [2, undefined]] as const) {
@@ -327,7 +327,7 @@ t.test('a code is accepted half a minute before and after its own, and at no oth
   }
 })
 
-t.test('neither a used code nor one of an earlier half minute is accepted', async (t) => {
+t.test('neither a used code nor a code of an earlier half minute is accepted', async (t) => {
   const [seconds, code] = VECTORS[3]!
   const own = Math.floor(seconds / 30)
   t.equal(matchStep(RFC_SECRET, code.slice(2), own - 1, seconds * 1000), own)
@@ -357,14 +357,14 @@ t.test('the picture fits into a data URL, and the URI contains all that an app n
   t.same(Buffer.from(Secret.fromBase32(text).bytes), secret)
 })
 
-/** A minimal model of the rules. Sessions and factors are named by their index in these lists; undefined: deleted. */
+/** A minimal model of the rules. Sessions and factors are indices in these lists; undefined means deleted. */
 interface Factor { id: string, secret?: string, verified: boolean }
 interface Session { token: string, provenBy: Factor | undefined }
 
 const COMMANDS = ['signIn', 'enrol', 'prove', 'remove', 'generate', 'useCode', 'adminRemoves', 'signOut'] as const
 interface Step { do: typeof COMMANDS[number], session: number, factor: number }
 
-/** Relative frequency; the default is 1. */
+/** Relative frequency. The default is 1. */
 const WEIGHTS: Partial<Record<Step['do'], number>> = { signIn: 3, enrol: 4, prove: 5, generate: 4, useCode: 3 }
 
 const step = (does: Step['do']): fc.Arbitrary<Step> =>
@@ -386,7 +386,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     if (codes === gone) codes = undefined
     for (const session of sessions) if (session.provenBy === gone) session.provenBy = undefined
   }
-  /** A proof from the password alone gives another token and voids the one before. */
+  /** A proof in a session with only the password gives another token, and the token before becomes void. */
   const raise = (session: Session, factor: Factor, token: unknown) => {
     if (!session.provenBy) session.token = String(token)
     session.provenBy = factor

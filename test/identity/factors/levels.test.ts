@@ -48,7 +48,7 @@ t.test('without their second factor a person can only sign in and out', async (t
   t.same(await asked(app, headers, '/auth/v1/user'), [200, undefined])
   t.equal((await app.inject({ method: 'POST', url: '/api/admin/grant-cookie', headers })).statusCode, 403)
 
-  // During maintenance an administrator has access, with the second factor.
+  // During maintenance an administrator has access only with the second factor.
   const service = bearer(await server.token({ service: true }))
   const maintain = async (enabled: boolean) => {
     await app.inject({ method: 'POST', url: '/api/settings/maintenance', headers: service, payload: { enabled } })
@@ -61,7 +61,7 @@ t.test('without their second factor a person can only sign in and out', async (t
   await maintain(false)
 })
 
-t.test('a key that was made with the password alone administers until its person has a second factor', async (t) => {
+t.test('a key made with only the password administers until its person has a second factor', async (t) => {
   const server = usual
   const { app } = server
   const { id: userId, ...person } = await server.person(ADMIN)
@@ -78,7 +78,7 @@ t.test('a key that was made with the password alone administers until its person
   t.same(await asked(app, later, '/api/users'), [200, undefined])
 })
 
-t.test('a key that was made with the password alone ends only sessions and keys like it', async (t) => {
+t.test('a key made with only the password ends only sessions and keys like it', async (t) => {
   const server = usual
   const { app } = server
   const client = await server.signedIn(await server.person())
@@ -95,7 +95,7 @@ t.test('a key that was made with the password alone ends only sessions and keys 
   t.equal((await asked(app, await headersOf(client), '/api/v1/prenotazioni'))[0], 401)
 })
 
-t.test('an unattended session creates no second factor or codes, when a recent proof is required', async (t) => {
+t.test('with REQUIRE_RECENT_MFA an unattended session creates no second factor or codes', async (t) => {
   const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
@@ -151,7 +151,7 @@ t.test('REQUIRE_MFA=all includes operators', async (t) => {
   t.same(await asked(server.app, await headersOf(client), '/api/v1/paesi'), [200, undefined])
 })
 
-t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof of the last 15 minutes', async (t) => {
+t.test('REQUIRE_RECENT_MFA makes sensitive routes require a proof in the last 15 minutes', async (t) => {
   const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
@@ -207,7 +207,7 @@ t.test('with REQUIRE_RECENT_MFA a key made without a second factor is refused on
   t.same(await asked(app, key, '/api/users'), [200, undefined])
 })
 
-t.test('after too many wrong codes even a right one is refused; recovery codes are counted separately', async (t) => {
+t.test('after too many wrong codes even a right one is refused, and recovery codes count separately', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '3', RATE_LIMIT_WINDOW: '1' })
   const { client, app: { id, secret } } = await personWithApp(server)
   const { mfa } = client.auth
@@ -228,7 +228,7 @@ t.test('after too many wrong codes even a right one is refused; recovery codes a
   t.equal(await attempt(codeOf(secret)), null)
 })
 
-t.test('guesses from many client IPs lock the owner out neither at home nor of the recovery codes', async (t) => {
+t.test('guesses from many client IPs lock the owner out neither at home nor with recovery codes', async (t) => {
   const smtp = await startSmtp(t)
   const server = await provider(t, {
     RATE_LIMIT_LOGIN_MAX: '2', TRUST_PROXY: '127.0.0.1', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
@@ -268,7 +268,7 @@ t.test('guesses from many client IPs lock the owner out neither at home nor of t
   t.equal((await from('192.0.2.99', 'recovery-codes/verify', { code: codes[0]! }, access)).statusCode, 200)
 })
 
-t.test('one code admits exactly one of many simultaneous requests, and all guesses are counted', async (t) => {
+t.test('of many simultaneous requests one code admits one, and all guesses are counted', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '5', RATE_LIMIT_WINDOW: '1' })
   const { app } = server
   const { client, person, app: { id, secret } } = await personWithApp(server)
@@ -293,7 +293,7 @@ t.test('one code admits exactly one of many simultaneous requests, and all guess
     await callAs(app, half, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[1]! })
   ).statusCode)
   t.equal(fromPassword.filter((status) => status === 200).length, 1)
-  // The others find the code used, the session ended, or their token void.
+  // The others find a used code, an ended session, or a void token.
   t.ok(fromPassword.every((status) => [200, 422, 403, 401].includes(status)), JSON.stringify(fromPassword))
   await app.sql`delete from counters`
   const guesses = await times(12, () => verify('000 00'))
@@ -303,14 +303,14 @@ t.test('one code admits exactly one of many simultaneous requests, and all guess
 
 const VOID = { status: 400, code: 'refresh_token_not_found' }
 
-/** A session at `aal2`, held by a client that loses answers. */
+/** A session at `aal2`, with a client that loses responses. */
 async function setting (server: Provider) {
   const { client, app: phone } = await personWithApp(server)
   const { access, refresh: first } = await tokensOf(client)
   return { phone, holder: { userId: claimsOf(access).sub, sessionId: claimsOf(access).session_id, access, first } }
 }
 
-/** Proves a factor again and ignores the answer's loss. */
+/** Proves a factor again, and ignores the response, as if it were lost. */
 async function proveAnew (app: FastifyInstance, access: string, { id, secret }: App): Promise<Outcome> {
   const url = `/auth/v1/factors/${id}`
   const challenge = await callAs(app, access, 'POST', `${url}/challenge`, {})
@@ -327,7 +327,7 @@ function tokenOf (outcome: Outcome): string {
 const ended = ({ sql }: FastifyInstance, sessionId: string) => sql`
   select details from audit_log where object = ${`session:${sessionId}`} and action = 'sessioni_revocate'`
 
-t.test('a client that lost the answer to a further proof loses no session and is no suspected thief', async (t) => {
+t.test('a client that lost the response to a further proof keeps its session', async (t) => {
   const { app } = usual
   const { phone, holder } = await setting(usual)
   const before = await refreshed(app, holder.first)
@@ -343,7 +343,7 @@ t.test('a client that lost the answer to a further proof loses no session and is
   t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer can be repeated')
 })
 
-t.test('after a concurrent refresh and proof the session has the proof\'s tokens', async (t) => {
+t.test('after a concurrent refresh and proof the session has the tokens of the proof', async (t) => {
   const { app } = usual
   const { phone, holder } = await setting(usual)
   let { access, refresh: current } = await refreshed(app, holder.first)
@@ -361,7 +361,7 @@ t.test('after a concurrent refresh and proof the session has the proof\'s tokens
   t.same(await ended(app, holder.sessionId), [])
 })
 
-t.test('a change of second factors is effective on other servers when it is answered', async (t) => {
+t.test('a change of second factors is effective on other servers when the response is sent', async (t) => {
   const [here, there] = await twoServers(t)
   const token = (await signIn(here.app, 'anna', 'operator')).access_token
   const other = (await signIn(there.app, 'anna', 'operator')).access_token

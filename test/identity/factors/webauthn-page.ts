@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { DEVICE, openTab } from '#test/chromium.ts'
 
-/** The official client, as a page loads it. */
+/** The official client, as pages load it. */
 const CLIENT = readFileSync(
   join(dirname(createRequire(import.meta.url).resolve('@supabase/supabase-js')), 'umd/supabase.js'),
   'utf8'
@@ -23,7 +23,7 @@ export interface Page {
 
 /**
  * Opens a page at a server's own URL, with the official client in it. Only this machine can be reached. The page's
- * policy is bypassed, because it blocks all loading and this is no page of the server's.
+ * policy is bypassed, because it blocks all loading, and the server has no such page.
  */
 export async function openPage (t: Test, url: string): Promise<Page> {
   const { send, evaluate } = await openTab(t, url)
@@ -42,7 +42,7 @@ export async function openPage (t: Test, url: string): Promise<Page> {
   }
   await changeDevices()
 
-  // The reload may still be running: scripts are lost with the previous page, which has the same URL.
+  // The reload may still be running. The previous page has the same URL, and its scripts are lost.
   const isThere = `!window.isBefore && document.readyState + location.href === 'complete${url}'`
   await until(() => evaluate<boolean>(isThere).catch(() => false))
   await evaluate(`${CLIENT}; 0`)

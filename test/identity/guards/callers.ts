@@ -13,11 +13,11 @@ import { bearer } from '#test/identity/requests.ts'
 export interface Guarded {
   access: Access
   scope: Scope
-  /** An API key is accepted as a bearer token. */
+  /** Whether an API key is accepted as a bearer token. */
   bearerKey: boolean
 }
 
-/** A caller, and the routes that accept it. */
+/** A caller, and the routes that accept the caller. */
 export interface Caller {
   name: string
   headers: Record<string, string>
@@ -26,7 +26,7 @@ export interface Caller {
   mayCall (route: Guarded): boolean
 }
 
-/** Handlers of routes with access `optional` weigh the credential. */
+/** Handlers of routes with access `optional` check the credential themselves. */
 const isOpen = (access: Access) => access === 'public' || access === 'optional'
 const nobody = ({ access }: Guarded) => isOpen(access)
 const byKeyOrNobody = ({ access, bearerKey }: Guarded) => isOpen(access) || bearerKey

@@ -41,10 +41,10 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
     other,
     own,
     othersClaims: claimsOf(other.access_token),
-    /** A person's token, valid without `parts`. */
+    /** A user's token, which is valid without `parts`. */
     person: ({ header, claims }: Parts = {}, signer: Signer = ecdsa(privatePem)) =>
       compact({ alg: 'ES256', typ: 'JWT', kid, ...header }, { ...own, ...claims }, signer),
-    /** A machine's token; without `parts` almost the service key. */
+    /** A machine's token. Without `parts` it is almost the service key. */
     machine: ({ header, claims }: Parts = {}, signer: Signer = hmac(secret)) => {
       const now = Math.floor(Date.now() / 1000)
       return compact(
@@ -58,7 +58,7 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
 
 export type Workshop = Awaited<ReturnType<typeof workshop>>
 
-/** Signs these exact texts, which may be unusual JSON. */
+/** Signs exactly these texts, which may be unusual JSON. */
 export function compactText (header: string, claims: string, signer: Signer): string {
   const signed = [header, claims].map((part) => Buffer.from(part).toString('base64url')).join('.')
   return `${signed}.${signer(signed)}`

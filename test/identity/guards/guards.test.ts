@@ -10,7 +10,7 @@ import { checkGuards } from './matrix.ts'
 const master = randomBytes(32)
 const SOMEWHERE = '/api/v1/paesi'
 
-t.test('every route accepts exactly its callers, with any credentials and any spelling of the URL', checkGuards)
+t.test('every route accepts exactly its callers, with any credential and any spelling of the URL', checkGuards)
 
 t.test('forged tokens', async (t) => {
   let reached = 0
@@ -29,7 +29,7 @@ t.test('forged tokens', async (t) => {
   const status = async (token: string, url = SOMEWHERE, extra = {}) =>
     (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
 
-  t.test('the tokens that they derive from are valid, so each is refused for its own fault', async (t) => {
+  t.test('the tokens from which they are made are valid, so each is refused for its own error', async (t) => {
     t.equal(await status(shop.person()), 200)
     t.equal(await status(shop.victim.access_token), 200)
     t.equal(await status(shop.machine()), 200)
@@ -49,7 +49,7 @@ t.test('forged tokens', async (t) => {
     t.equal(reached, 1)
   })
 
-  t.test('every one is still refused after it was seen before, and beside a valid key', async (t) => {
+  t.test('every one is refused a second time, and together with a valid key', async (t) => {
     t.equal(await status(shop.victim.access_token), 200)
     for (const [name, token] of forged.slice(0, 60)) {
       t.equal(await status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, name)
@@ -57,7 +57,7 @@ t.test('forged tokens', async (t) => {
     t.comment(`${forged.length} forged tokens, 0 accepted`)
   })
 
-  t.test('claims of rights in a token are ignored', async (t) => {
+  t.test('rights that a token claims are ignored', async (t) => {
     const claims = {
       app_metadata: { role: 'admin', roles: ['admin'] },
       user_metadata: { role: 'admin', is_admin: true },

@@ -11,11 +11,12 @@ import { SPELLINGS, type Spelling } from './spellings.ts'
 const ACCEPTED = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
- * A caller whom some route accepts requests every route. The other callers rotate: one in this many requests a route,
- * and all of them request the first route of each kind. For HEAD routes, which accompany GET, all callers rotate.
+ * A caller whom at least one route accepts requests every route. Of the other callers, every `ROTATION`-th requests a
+ * route, in rotation, but all of them request the first route of each kind. For HEAD routes, which belong to GET
+ * routes, all callers rotate.
  */
 const ROTATION = 4
-/** One in this many callers requests each spelling of a URL, in rotation, so that every caller uses every spelling. */
+/** Every `SHARE`-th caller requests each spelling of a URL, in rotation, so that every caller uses all spellings. */
 const SHARE = 100
 
 const ADMINISTRATION: Guarded = { access: 'admin', scope: 'amministrazione', bearerKey: false }
@@ -102,7 +103,7 @@ export async function checkGuards (t: Test): Promise<void> {
         bearerKey: got.get('x-bearer-key') === 'true'
       }
       if (!caller.mayCall(reached)) failures.push(`${where}, reached ${got.get('x-reached')}`)
-      // Handlers that show more to administrators rely on the principal's right.
+      // Handlers that show more to administrators use the principal's right.
       if (got.get('x-admin') === 'true' && !caller.mayCall(ADMINISTRATION)) {
         failures.push(`${where}, as an administrator`)
       }
@@ -118,7 +119,7 @@ function isEverAccepted ({ mayCall }: Caller): boolean {
   return SCOPES.some((scope) => mayCall({ access: 'auth', scope, bearerKey: true }))
 }
 
-/** 401 for unknown callers, 403 for known ones without the right. */
+/** 401 for unknown callers, and 403 for known ones without the right. */
 function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): number {
   if (caller.mayCall({ access, scope, bearerKey })) return ACCEPTED
   const isKnown = caller.mayCall({ access: 'user', scope, bearerKey: false }) ||

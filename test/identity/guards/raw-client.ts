@@ -3,7 +3,7 @@ import { connect, type Socket } from 'node:net'
 
 interface Heard { status: number, headers: Map<string, string> }
 
-/** A client that sends raw request lines, one after the other on one connection, and reconnects when that is closed. */
+/** Sends raw request lines, one after the other on one connection, and reconnects when the connection closes. */
 export function rawClient (port: number) {
   let socket: Socket | undefined
 
@@ -18,7 +18,7 @@ export function rawClient (port: number) {
       try {
         return await exchange(bytes, method === 'HEAD')
       } catch (err) {
-        // An idle connection may have been closed meanwhile; a fresh one is not.
+        // The idle connection may have been closed. A new one is not.
         if (before === undefined) throw err
         socket = undefined
         return await exchange(bytes, method === 'HEAD')

@@ -1,4 +1,4 @@
-/** Other ways to write a request that a proxy or parser might treat as equal: its path, and extra headers. */
+/** Other spellings of a request that a proxy or parser might treat as equal: its path, and extra headers. */
 export interface Spelling { name: string, path (path: string): string, headers?: Record<string, string> }
 
 const asItIs = (path: string) => path

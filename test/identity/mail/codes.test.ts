@@ -16,7 +16,7 @@ t.test('codes and links of mails', async (t) => {
     return { email, code: data.properties!.email_otp, link: data.properties!.hashed_token }
   }
 
-  t.test('after five wrong codes the right one is void, too, while the link stays valid', async (t) => {
+  t.test('after five wrong codes the right one is also void, but the link stays valid', async (t) => {
     const { email, code, link } = await recovery('ada')
     for (let i = 0; i < 5; i++) {
       t.equal(await verified(place, { email, token: wrong(code), type: 'recovery' }), 'otp_expired')
@@ -25,7 +25,7 @@ t.test('codes and links of mails', async (t) => {
     t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'a session')
   })
 
-  t.test('a code may be grouped with blanks and dashes', async (t) => {
+  t.test('a code may contain blanks and dashes', async (t) => {
     for (const [name, between] of [['bianca', ' '], ['bruna', '-'], ['berta', ' – ']] as const) {
       const { email, code } = await recovery(name)
       const token = code.slice(0, 3) + between + code.slice(3)
@@ -69,9 +69,9 @@ t.test('codes and links of mails', async (t) => {
     t.equal(await verified(place, { token_hash: link, type: 'recovery' }), 'otp_expired')
   })
 
-  t.test('a code or link is valid only for the types of its kind, and another type does not use it up', async (t) => {
+  t.test('a code or link is valid only for the request types of its kind, and others do not use it up', async (t) => {
     const made: [Type, Type[], string, { email_otp: string, hashed_token: string }][] = []
-    // A proven account: the first proof of an address voids all other codes of the account.
+    // A confirmed account, because the first proof of an address voids all other codes of the account.
     await person('lina@ospiti.example')
     const wanted = [
       [
@@ -147,7 +147,7 @@ t.test('codes and links of mails', async (t) => {
   })
 })
 
-t.test('guesses at one address are limited per hour, across new mails, and links are not limited', async (t) => {
+t.test('guesses for one address are limited per hour, for all mails together, and links are not', async (t) => {
   const place = await site(t, { RATE_LIMIT_LOGIN_MAX: '6' })
   const { auth: { admin } } = await place.administrator()
   const email = 'ada@ospiti.example'
@@ -260,7 +260,7 @@ t.test('sign-in by mail', async (t) => {
     t.equal((await client().auth.resend({ type: 'sms', phone: '+391234567' })).error?.code, 'phone_provider_disabled')
   })
 
-  t.test('a second mail of a kind within a minute is refused with the time to wait, for any address', async (t) => {
+  t.test('a second mail of a kind within a minute is refused with the waiting time, for any address', async (t) => {
     await person('elena@ospiti.example')
     for (const email of ['elena@ospiti.example', 'nessuno@ospiti.example']) {
       const post = (path: string, spelled = email) =>
@@ -283,7 +283,7 @@ t.test('sign-in by mail', async (t) => {
   })
 })
 
-t.test('a session of more than a day ago', async (t) => {
+t.test('a session that began more than a day ago', async (t) => {
   const { app, client, enter, letter, person } = await site(t)
   const id = await person('ada@ospiti.example')
   const auth = client().auth
@@ -320,14 +320,14 @@ t.test('a session of more than a day ago', async (t) => {
   })
 })
 
-t.test('answers that do not reveal whether an address has an account', async (t) => {
+t.test('responses that do not reveal whether an address has an account', async (t) => {
   const place = await site(t)
   const { app, person, letter, client } = place
   const known = 'ada@ospiti.example'
   const unknown = 'eva@ospiti.example'
   await person(known)
 
-  t.test('an address without an account is answered like one with an account', async (t) => {
+  t.test('the response is the same for addresses with and without an account', async (t) => {
     const asked: [string, (email: string) => object][] = [
       ['recover', (email) => ({ email })],
       ['recover?redirect_to=https://app.example/x', (email) => ({ email })],
@@ -374,7 +374,7 @@ t.test('answers that do not reveal whether an address has an account', async (t)
       made.hashed_token, PASSWORD
     ]
     for (const secret of secrets) t.notOk(written.includes(secret), secret)
-    // Six digits may be part of a longer number, or of an id.
+    // Six digits may be a part of a longer number, or of an id.
     for (const each of [code, wrong(code), made.email_otp]) {
       t.notMatch(written, new RegExp(`(?<![\\w.-])${each}(?![\\w.-])`), each)
     }
@@ -394,7 +394,7 @@ t.test('the target URL of a link', async (t) => {
     ' https://evil.example', 'null', ''
   ]
 
-  t.test('an opened link, valid or not, leads only to this server or one of the front ends', async (t) => {
+  t.test('an opened link, valid or not, redirects only to this server or one of the front ends', async (t) => {
     for (const redirect_to of elsewhere) {
       const { data } = await admin.generateLink({ type: 'recovery', email: 'ada@ospiti.example' })
       for (const token of ['nessuno', data.properties!.hashed_token]) {
@@ -448,7 +448,7 @@ t.test('the target URL of a link', async (t) => {
     t.ok((await follow(data.properties!.action_link)).fragment.has('access_token'))
   })
 
-  t.test('the answer to a link is not cached, and sends no referrer', async (t) => {
+  t.test('the response to a link is not cached, and sends no referrer', async (t) => {
     const { headers } = await app.inject({ url: '/auth/v1/verify', query: { token: 'x', type: 'recovery' } })
     t.match(headers, { 'cache-control': 'no-store', 'referrer-policy': 'no-referrer' })
   })
@@ -464,7 +464,7 @@ t.test('while the database\'s disk is full', async (t) => {
   const post = async (path: string, payload: object) =>
     await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload })
 
-  t.test('a mail that could not be written may be requested again at once, and then not for a minute', async (t) => {
+  t.test('a mail that could not be written may be requested again at once, and then after a minute', async (t) => {
     const requests = [
       ['recover', { email: known }], ['otp', { email: known }], ['signup', { email: unknown, password: PASSWORD }]
     ] as const
@@ -473,7 +473,7 @@ t.test('while the database\'s disk is full', async (t) => {
       const heal = await fillDisk(place, 'insert', 'mails')
       for (let time = 1; time <= 2; time++) t.equal((await post(path, body)).statusCode, 503, path)
       await heal()
-      // The minute counts from the mail, not from an earlier failed request.
+      // The minute counts from the mail, not from an earlier request that failed.
       await app.sql`update counters set ends_at = now() + interval '5 seconds' where name = 'mail/account'`
       t.equal((await post(path, body)).statusCode, 200, path)
       const refused = await post(path, body)
@@ -483,7 +483,7 @@ t.test('while the database\'s disk is full', async (t) => {
   })
 })
 
-/** Makes every such write fail as on a full disk. @returns makes room again */
+/** Makes every such write fail as on a full disk. @returns a function that ends this */
 async function fillDisk ({ app: { sql } }: Site, operation: string, table: string): Promise<() => Promise<void>> {
   await sql`create or replace function no_room () returns trigger language plpgsql as $$ begin
     raise exception using errcode = '53100', message = 'no room';

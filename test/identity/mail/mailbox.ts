@@ -18,7 +18,7 @@ export interface Letter { to: string, code: string, link: string, token: string 
 
 export interface Site extends TestApp {
   smtp: Smtp
-  /** The official client in a fresh browser without a session; `key` replaces the public key. */
+  /** The official client in a new browser without a session. `key` replaces the public key. */
   client (options?: { flowType?: 'implicit' | 'pkce', key?: string, browser?: typeof fetch }): SupabaseClient
   /** Signs in with a password. @returns the code of the refusal */
   enter (email: string, password?: string): Promise<string | undefined>
@@ -34,7 +34,7 @@ export interface Site extends TestApp {
   person (email: string, changes?: object): Promise<string>
 }
 
-/** The whole service on a port of its own, with mail and sign-up, and high limits per caller. */
+/** The whole service on a separate port, with mail and sign-up, and high limits per caller. */
 export async function site (
   t: Test,
   environ: Record<string, string> = {},
@@ -88,7 +88,7 @@ export async function site (
   }
 }
 
-/** A browser on the service's site, which stores cookies and sends them with later requests. */
+/** A browser on the service's site. It stores cookies, and sends them with later requests. */
 export function newBrowser (): typeof fetch {
   let cookie = ''
   return async (input, init) => {
@@ -100,7 +100,7 @@ export function newBrowser (): typeof fetch {
   }
 }
 
-/** The secrets of a mail, as a reader finds them. */
+/** The secrets of a mail, as its reader finds them. */
 export function read ({ envelope, text }: Received): Letter {
   const link = /https?:\S+/.exec(text)?.[0] ?? ''
   return {
@@ -111,12 +111,12 @@ export function read ({ envelope, text }: Received): Letter {
   }
 }
 
-/** Any other code. */
+/** A code other than this one. */
 export function wrong (code: string): string {
   return String((Number(code) + 1) % 1_000_000).padStart(6, '0')
 }
 
-/** The parts of an answer that do not change between requests. */
+/** The parts of a response that do not change between requests. */
 export function looks ({ statusCode: status, body, headers }: LightMyRequestResponse) {
   return {
     status,

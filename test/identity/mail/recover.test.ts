@@ -6,7 +6,7 @@ t.test('recovery of an account', async (t) => {
   const { app, client, enter, letter, follow, person, administrator, logs } = await site(t)
   await person('ada@ospiti.example')
 
-  t.test('the link signs in, a password is set without the old one, and every earlier session ends', async (t) => {
+  t.test('with the link a person sets a password without the old one, and every earlier session ends', async (t) => {
     const before = client().auth
     await before.signInWithPassword({ email: 'ada@ospiti.example', password: PASSWORD })
     const auth = client().auth
@@ -38,7 +38,7 @@ t.test('recovery of an account', async (t) => {
     t.equal(again.fragment.get('access_token'), null)
   })
 
-  t.test('with PKCE the link brings a code for the client that started', async (t) => {
+  t.test('with PKCE the link gives a code to the client that started', async (t) => {
     await person('bea@ospiti.example')
     const auth = client({ flowType: 'pkce' }).auth
     await auth.resetPasswordForEmail('bea@ospiti.example', { redirectTo: HOME })
@@ -56,7 +56,7 @@ t.test('recovery of an account', async (t) => {
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error, null)
   })
 
-  t.test('the code of the mail does the same, and with PKCE it brings the session itself', async (t) => {
+  t.test('the code in the mail does the same, and with PKCE it gives the session itself', async (t) => {
     await person('carla@ospiti.example')
     const auth = client({ flowType: 'pkce' }).auth
     await auth.resetPasswordForEmail('carla@ospiti.example')
@@ -66,7 +66,7 @@ t.test('recovery of an account', async (t) => {
     t.ok(data.session)
   })
 
-  t.test('a new password voids the mails sent before', async (t) => {
+  t.test('a new password voids the mails that were sent before', async (t) => {
     await person('dora@ospiti.example')
     await client().auth.resetPasswordForEmail('dora@ospiti.example', { redirectTo: HOME })
     await client().auth.signInWithOtp({ email: 'dora@ospiti.example' })
@@ -87,7 +87,7 @@ t.test('recovery of an account', async (t) => {
     t.equal(await enter('elena@ospiti.example'), 'invalid_credentials')
   })
 
-  t.test('a banned person gets no mail, and an earlier mail does not sign them in', async (t) => {
+  t.test('a banned person gets no mail, and cannot sign in with an earlier mail', async (t) => {
     const id = await person('fina@ospiti.example')
     await client().auth.resetPasswordForEmail('fina@ospiti.example', { redirectTo: HOME })
     const { code, link } = await letter()
@@ -101,7 +101,7 @@ t.test('recovery of an account', async (t) => {
     t.equal((await follow(link)).fragment.get('access_token'), null)
   })
 
-  t.test('the audit log has every step, without addresses', async (t) => {
+  t.test('the audit log contains every step, without addresses', async (t) => {
     const rows = await app.sql<{ action: string; details: object }[]>`
       select actor, action, object, details from audit_log
       where action in ('accesso', 'email', 'password_cambiata') order by id`
@@ -118,7 +118,7 @@ t.test('recovery of an account', async (t) => {
 
 const HALF_WAY = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-t.test('a change of one’s address', async (t) => {
+t.test('a change of the own address', async (t) => {
   const place = await site(t)
   const { app, client, enter, letter, follow, person, administrator, smtp } = place
 
@@ -151,7 +151,7 @@ t.test('a change of one’s address', async (t) => {
     t.equal((await auth.updateUser({ data: { name: 'Anna' } })).error, null)
   })
 
-  t.test('both addresses get a mail, and both must confirm, in either order', async (t) => {
+  t.test('both addresses get a mail, and both must confirm, in any order', async (t) => {
     for (const [name, newFirst] of [['ada', false], ['bea', true]] as const) {
       const { auth, old, fresh } = await begin(name)
       t.same([old.to, fresh.to], [`${name}@ospiti.example`, `${name}@altrove.example`])
@@ -175,7 +175,7 @@ t.test('a change of one’s address', async (t) => {
     }
   })
 
-  t.test('the codes confirm, too, each with its own address, and with PKCE the last link brings a code', async (t) => {
+  t.test('the codes also confirm, each for its own address, and with PKCE the last link gives a code', async (t) => {
     const { auth, old, fresh } = await begin('carla', 'pkce')
     t.equal((await auth.verifyOtp({ email: old.to, token: fresh.code, type: 'email_change' })).error?.code,
       'otp_expired')
@@ -212,7 +212,7 @@ t.test('a change of one’s address', async (t) => {
     }
   })
 
-  t.test('an address of another account is refused, even one that was taken meanwhile', async (t) => {
+  t.test('an address of another account is refused, even if that account got it meanwhile', async (t) => {
     for (const name of ['gina', 'rosa']) await person(`${name}@ospiti.example`)
     const { auth, id, old, fresh } = await begin('fina')
     await follow(old.link)
@@ -230,7 +230,7 @@ t.test('a change of one’s address', async (t) => {
       'and trying is counted')
   })
 
-  t.test('the current address, and an invalid one, change nothing', async (t) => {
+  t.test('the current address and an invalid address change nothing', async (t) => {
     await person('ilda@ospiti.example')
     const auth = client().auth
     await auth.signInWithPassword({ email: 'ilda@ospiti.example', password: PASSWORD })
@@ -241,7 +241,7 @@ t.test('a change of one’s address', async (t) => {
     t.equal(smtp.mails.length, sent)
   })
 
-  t.test('another change voids the first one, and so do a new password and an administrator’s change', async (t) => {
+  t.test('another change voids the first one, and so does a new password or an administrator’s change', async (t) => {
     const { auth, old, fresh } = await begin('lina')
     await follow(old.link)
     await place.forgetCounts()
@@ -267,7 +267,7 @@ t.test('a change of one’s address', async (t) => {
     t.equal((await nora.auth.getUser()).data.user?.email, 'nora@terza.example')
   })
 
-  t.test('a repeated request writes only to the address that has not confirmed', async (t) => {
+  t.test('a repeated request sends a mail only to the address that has not confirmed', async (t) => {
     const { old, fresh } = await begin('olga')
     await follow(old.link)
     await place.forgetCounts()

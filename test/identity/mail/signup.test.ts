@@ -12,7 +12,7 @@ t.test('sign-up', async (t) => {
   const place = await site(t)
   const { app, client, enter, letter, follow, smtp } = place
 
-  t.test('the code of the mail confirms the address and signs in a pending account without API access', async (t) => {
+  t.test('the code in the mail confirms the address, and signs in a pending account without API access', async (t) => {
     const auth = client({ browser: newBrowser() }).auth
     const { data, error } = await auth.signUp({
       email: ' Ada@Ospiti.example',
@@ -49,7 +49,7 @@ t.test('sign-up', async (t) => {
     t.equal(await enter('ada@ospiti.example'), undefined, "the password is the user's")
   })
 
-  t.test('a password is void when another browser than the one that signed up confirms the address', async (t) => {
+  t.test('a password is void if another browser than that of the sign-up confirms the address', async (t) => {
     const email = 'rina@ospiti.example'
     const stranger = { email, password: 'la-frase-di-un-estraneo' }
     const isGood = async () => (await client().auth.signInWithPassword(stranger)).error?.code ?? 'good'
@@ -66,7 +66,7 @@ t.test('sign-up', async (t) => {
         const [person] = await app.sql<{ id: string }[]>`select id from users where email = ${email}`
         await (await place.administrator()).auth.admin.updateUserById(person!.id, { email_confirm: true })
       } else {
-        // A browser with a cookie of its own.
+        // A browser with its own cookie.
         const browser = newBrowser()
         await client({ browser }).auth.signUp({ email: 'altra@ospiti.example', password: PASSWORD })
         await letter()
@@ -148,7 +148,7 @@ t.test('sign-up', async (t) => {
     t.equal((await auth.updateUser({ data: {}, ...{ app_metadata: { role: 'admin' } } })).error?.code, 'not_admin')
   })
 
-  t.test('an address with an account gets the same answer, and no mail', async (t) => {
+  t.test('for an address with an account the response is the same, but no mail is sent', async (t) => {
     await place.person('elena@ospiti.example', { user_metadata: { name: 'Elena' } })
     const sent = smtp.mails.length
     const data = { name: 'Qualcuno' }
@@ -203,7 +203,7 @@ t.test('sign-up', async (t) => {
     t.equal(await enter(email), undefined)
   })
 
-  t.test('a weak password, bad address, half a challenge or oversized data is refused before a lookup', async (t) => {
+  t.test('a weak password, bad address, half a challenge or too much data is refused before a lookup', async (t) => {
     const sent = smtp.mails.length
     const refused: [object, string][] = [
       [{ password: 'corta' }, 'weak_password'],
@@ -249,7 +249,7 @@ t.test('with sign-up off every sign-up is refused, and a magic link creates no a
   t.same(smtp.mails, [])
 })
 
-/** An answer without the parts that differ between accounts. */
+/** A response without the parts that differ between accounts. */
 function shape (user: unknown): unknown {
   return JSON.parse(JSON.stringify(user, (key, value: unknown) => {
     if (key === 'id' || key === 'user_id' || key === 'identity_id' || key === 'sub' || key === 'email') {
@@ -259,7 +259,7 @@ function shape (user: unknown): unknown {
   }))
 }
 
-t.test('a sign-up not confirmed for seven days is deleted, and that is audited', async (t) => {
+t.test('a sign-up that is not confirmed for seven days is deleted, with an audit entry', async (t) => {
   const { app, client } = await site(t)
   const people = async () => (await app.sql<{ name: string }[]>`
     select split_part(email, '@', 1) as name from users order by 1`).map(({ name }) => name)
@@ -295,7 +295,7 @@ t.test('invitations', async (t) => {
   const place = await site(t)
   const { app, client, enter, letter, follow, administrator } = place
 
-  t.test('the link of the mail signs the person in, who sets a password and may use the API', async (t) => {
+  t.test('the link in the mail signs the person in, who then sets a password and may use the API', async (t) => {
     const { data, error } = await (
       await administrator()
     ).auth.admin.inviteUserByEmail('ada@ospiti.example', { data: { name: 'Ada' }, redirectTo: `${HOME}/entra` })
@@ -379,7 +379,7 @@ t.test('invitations', async (t) => {
 })
 
 t.test('links that an administrator creates', async (t) => {
-  // Without a mail server: the links are handed over in other ways.
+  // Without a mail server, administrators give the links to people in other ways.
   const { client, enter, follow, person, administrator, app } = await site(t, {
     SMTP_URL: '', MAIL_FROM: '', SIGNUP_ENABLED: 'false'
   })

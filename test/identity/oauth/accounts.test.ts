@@ -23,7 +23,7 @@ import { acts, setting, SIGNUP } from './setting.ts'
 const EMAIL = 'rosa@example.org'
 const CLIENT = { ip: '127.0.0.1', user_agent: null }
 
-/** A person from the provider, by default with a verified address. */
+/** A new person from the provider, by default with a verified address. */
 function newcomer (facts: Partial<ProfileClaims> = {}, provider = 'google'): ProviderIdentity {
   const usual = {
     issuer: 'https://id.example',
@@ -66,7 +66,7 @@ async function code (work: Promise<unknown>): Promise<string | undefined> {
 }
 
 t.test('sign-in through a provider without an account here', async (t) => {
-  t.test('an account is created when sign-up is on, and it is pending', async (t) => {
+  t.test('with sign-up on an account is created, and waits for a role', async (t) => {
     const { signIn } = await prepare(t)
     const { user, how, accessRevoked } = await signIn(newcomer({ email: ' Rosa@Example.ORG ' }))
     t.strictSame([how, accessRevoked], ['created', false])
@@ -78,7 +78,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
     t.strictSame(providersOf(user), ['google'])
   })
 
-  t.test('no account is created with sign-up off, nor for a missing, malformed or unverified address', async (t) => {
+  t.test('no account is created with sign-up off, or for a missing, malformed or unverified address', async (t) => {
     const { db, signIn } = await prepare(t)
     t.equal(await code(signIn(newcomer(), false)), 'signup_disabled')
     for (const emailVerified of [false, undefined, null, 'false', 'yes', 1, {}]) {
@@ -90,7 +90,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
     t.equal(await db.$count(users), 0)
   })
 
-  t.test('two first sign-ins at the same moment create one account', async (t) => {
+  t.test('two simultaneous first sign-ins create one account', async (t) => {
     const { db, signIn } = await prepare(t)
     const all = await Promise.all([1, 2, 3, 4].map(async () => await signIn(newcomer())))
     t.equal(new Set(all.map(({ user }) => user.id)).size, 1)
@@ -129,7 +129,7 @@ t.test('a verified address signs in to the confirmed account that has it', async
   t.equal(later.user_metadata.full_name, 'Rosa Blu')
 })
 
-t.test('an unverified address signs in to no account, and the answer does not reveal whether one exists', async (t) => {
+t.test('an unverified address never signs in, and the response does not reveal an account', async (t) => {
   const { db, signIn, account } = await prepare(t)
   const signInProblem = async (email: string) =>
     await signIn(newcomer({ email, emailVerified: false })).then(
@@ -202,7 +202,7 @@ t.test('an invited account keeps the data that the administrator wrote', async (
   t.strictSame(user.app_metadata, { role: 'operator', provider: 'google', providers: ['google'] })
 })
 
-t.test('a known identity of an account that is no longer confirmed must verify its address', async (t) => {
+t.test('a known identity of an account that is not confirmed any more must verify its address', async (t) => {
   const { db, signIn, begin } = await prepare(t)
   const { user } = await signIn(newcomer())
   await db.insert(identities)
@@ -219,7 +219,7 @@ t.test('a known identity of an account that is no longer confirmed must verify i
   t.equal(await db.$count(sessions), 0)
 })
 
-t.test('a banned person is refused, by a known identity and by the address', async (t) => {
+t.test('a banned person is refused, with a known identity and with the address', async (t) => {
   const { db, signIn, link, begin, account } = await prepare(t)
   const owner = await account()
   const session = await begin(owner)
@@ -261,7 +261,7 @@ t.test('an identity is linked only in an active session, and only if no account 
   t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'both sign in')
 })
 
-t.test('one of several users who link the same identity at once succeeds', async (t) => {
+t.test('when several users link the same identity at once, one succeeds', async (t) => {
   const { db, link, begin, account } = await prepare(t)
   const people = await Promise.all(
     ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))
@@ -273,7 +273,7 @@ t.test('one of several users who link the same identity at once succeeds', async
   t.equal(await db.$count(identities), 4)
 })
 
-t.test('a profile keeps only text, and only the known fields', (t) => {
+t.test('from a profile only the known fields are kept, and only as text', (t) => {
   const { metadata } = profileOf({
     issuer: 'https://id.example',
     subject: 'x',
@@ -310,7 +310,7 @@ t.test('a profile keeps only text, and only the known fields', (t) => {
   t.end()
 })
 
-t.test('a profile that makes the metadata too long is left out, and a shorter one is kept', async (t) => {
+t.test('a profile that makes the metadata too long is dropped, and a shorter one is kept', async (t) => {
   const { db } = await testDatabase(t)
   const metadata = { full_name: 'Anna Prova', picture: `https://immagini.example/${'a'.repeat(900)}` }
   for (const [email, own, expected] of [
@@ -334,7 +334,7 @@ const { privateKey, publicKey } = await generateKeyPair('RS256')
 const { privateKey: foreignKey } = await generateKeyPair('RS256')
 const jwk = { ...await exportJWK(publicKey), kid: 'uno', alg: 'RS256', use: 'sig' }
 
-/** A provider that only serves its documents: the tokens come from its own SDK. */
+/** A provider that only publishes its documents, because the tokens come from its SDK. */
 const { url: issuer, server } = await serve(t)
 server.on('request', (request, response) => {
   const documents: Record<string, object> = {

@@ -16,9 +16,9 @@ interface Crooked extends Setting {
   crooked: CrookedProvider
   /** The cookies of all started flows. */
   cookies: string[]
-  /** Starts a flow; returns the parameters sent to the provider. */
+  /** Starts a flow. Returns the parameters for the provider. */
   depart (more?: Record<string, string>): Promise<URLSearchParams>
-  /** Returns from the provider; returns the URL that the browser is redirected to. */
+  /** Returns from the provider. The result is the URL of the browser's redirect. */
   comeBack (parameters: Record<string, string>): Promise<URL>
 }
 
@@ -72,7 +72,7 @@ const NO_STATE = {
   error: 'invalid_request', error_code: 'bad_oauth_state', error_description: 'OAuth callback with invalid state'
 }
 
-/** The crooked provider’s defaults. */
+/** The default responses of the crooked provider. */
 const good = () => (
   { claims: {}, header: {}, foreignKey: false, tokens: {}, userinfo: {}, replies: {}, metadata: {} })
 
@@ -149,7 +149,7 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
     t.ok(fragment(await comeBack({ state: fourth, code: 'abc' })).get('access_token'), 'among other cookies')
   })
 
-  t.test('one of several simultaneous callbacks with the same state succeeds', async (t) => {
+  t.test('of several simultaneous callbacks with the same state, one succeeds', async (t) => {
     const state = (await depart()).get('state')!
     const landed = await Promise.all([1, 2, 3, 4].map(async () => await comeBack({ state, code: 'abc' })))
     t.equal(landed.filter((url) => fragment(url).has('access_token')).length, 1)
@@ -266,7 +266,7 @@ t.test('the provider’s own refusal is passed on', async (t) => {
     'a real provider’s')
 })
 
-t.test('an unreachable provider leads to an error redirect, never to a 500', async (t) => {
+t.test('an unreachable provider causes an error redirect, and never a 500', async (t) => {
   const { app, base, crooked, depart, comeBack, token } = await crookedSetting(t)
   const broken: Record<string, CrookedProvider['replies'][string]> = {
     'a 500': (_request, response) => { response.writeHead(500).end('<h1>guasto</h1>') },
@@ -295,7 +295,7 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
     Object.entries(replies).map(([name, reply]) => [name, reply, problem] as const))
   const all = [...repliesWith(broken, UNREACHABLE), ...repliesWith(useless, UNUSABLE)]
 
-  t.test('metadata that cannot be fetched are an error redirect', async (t) => {
+  t.test('metadata that cannot be fetched cause an error redirect', async (t) => {
     const session = await token({ name: 'piero' })
     for (const [name, reply, problem] of all) {
       crooked.replies = { '/.well-known/openid-configuration': reply }
@@ -318,7 +318,7 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
     t.notOk(crooked.asked.includes('/altrove'), 'redirects are not followed')
   })
 
-  t.test('metadata with unsafe endpoints are an error redirect', async (t) => {
+  t.test('metadata with unsafe endpoints cause an error redirect', async (t) => {
     crooked.replies = {}
     const elsewhere = [
       'http://evil.example/auth', 'javascript:alert(1)', 'ftp://127.0.0.1/', 'https://a:b@evil.example/', '', 7,
@@ -335,8 +335,8 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
     crooked.metadata = {}
   })
 
-  t.test('a failure at the token, key or userinfo endpoint is an error redirect', async (t) => {
-    // The keys are first: once fetched they are cached.
+  t.test('a failure at the token, key or userinfo endpoint causes an error redirect', async (t) => {
+    // The keys are tested first, because they are cached after a fetch.
     for (const path of ['/jwks', '/token', '/userinfo']) {
       crooked.claims = path === '/userinfo' ? { email: undefined } : {}
       for (const [name, reply, problem] of all) {
@@ -351,7 +351,7 @@ t.test('an unreachable provider leads to an error redirect, never to a 500', asy
   })
 })
 
-t.test('a callback that the provider posts as a form works like a GET', async (t) => {
+t.test('a callback that the provider posts as a form has the same effect as a GET', async (t) => {
   const { app, base, depart, comeBack } = shared
   await begin()
   const post = async (body: string, type = 'application/x-www-form-urlencoded') =>
@@ -422,7 +422,7 @@ t.test('a provider that stops responding, at any point, times out', async (t) =>
   }
   const github = githubClient({ name: 'github', ...CLIENT, ...endpoints }, redirectUri, 0.05)
   t.equal(await reason(github.exchangeCode(FLOW, { state: FLOW.state, code: 'abc' })), 'TimeoutError')
-  // Headers, and then a byte now and then.
+  // Headers, and then single bytes with pauses.
   const { url: slow } = await serve(t, (_request, response) => {
     response.writeHead(200, { 'content-type': 'application/json' })
     const drip = setInterval(() => response.write(' '), 10)

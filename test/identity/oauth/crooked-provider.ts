@@ -7,20 +7,20 @@ import { CLIENT, readForm } from './openid-provider.ts'
 
 type Reply = (request: IncomingMessage, response: ServerResponse) => void
 
-/** An OpenID provider with arbitrary responses. There is no sign-in page: the test acts as the returning browser. */
+/** An OpenID provider with arbitrary responses. It has no sign-in page: the test acts as the returning browser. */
 export interface CrookedProvider {
   issuer: string
-  /** Override the claims of the next ID tokens; undefined removes one. */
+  /** Overrides the claims of the next ID tokens. Undefined removes a claim. */
   claims: Record<string, unknown>
   /** Overrides the header. */
   header: { alg?: 'ES256' | 'none', kid?: string }
-  /** Signs with a key that is not published. */
+  /** Whether it signs with a key that is not published. */
   foreignKey: boolean
-  /** Override the token response. */
+  /** Overrides the token response. */
   tokens: Record<string, unknown>
   userinfo: Record<string, unknown>
   metadata: Record<string, unknown>
-  /** Replace the usual replies, by path. */
+  /** Replaces the usual replies, by path. */
   replies: Record<string, Reply>
   /** The forms posted to the token endpoint. */
   forms: URLSearchParams[]
