@@ -4,7 +4,7 @@ import { createServer as createSecureServer } from 'node:https'
 import type { AddressInfo, Server as NetServer, Socket } from 'node:net'
 import type { Test } from 'tap'
 
-/** Listens on a free loopback port. The server and its connections end with the test. @returns the port */
+/** Listens on a free loopback port. The server and its connections are closed when the test ends. @returns the port */
 export async function listening (t: Pick<Test, 'teardown'>, server: NetServer): Promise<number> {
   const sockets = new Set<Socket>()
   server.on('connection', (socket: Socket) => {
@@ -19,7 +19,7 @@ export async function listening (t: Pick<Test, 'teardown'>, server: NetServer): 
   return (server.address() as AddressInfo).port
 }
 
-/** An HTTP server on loopback that ends with the test; with a certificate it speaks https. */
+/** An HTTP server on loopback, which is closed when the test ends. With a certificate it uses https. */
 export async function serve (
   t: Pick<Test, 'teardown'>, handler?: RequestListener, certificate?: { key: string, cert: string }
 ): Promise<{ url: string, server: Server }> {

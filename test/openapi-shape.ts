@@ -2,9 +2,9 @@ import { Type, type TSchema } from '@sinclair/typebox'
 import { Closed, Open, OneOf } from '#schemas/common.ts'
 
 /*
- * The subset of OpenAPI 3.1.0 that our description uses (https://spec.openapis.org/oas/v3.1.0, section 4.8). It is
- * closed: fields that the specification lacks, or that we never used, are errors. Schema objects are checked by the
- * meta-schema of JSON Schema 2020-12 instead.
+ * The subset of OpenAPI 3.1.0 that the description uses (https://spec.openapis.org/oas/v3.1.0, section 4.8). All other
+ * fields are errors, even if the specification has them. Schema objects are checked by the meta-schema of JSON Schema
+ * 2020-12 instead.
  */
 const text = Type.String({ minLength: 1 })
 const schema = Open({})

@@ -23,7 +23,7 @@ t.test('every link in Markdown has an existing file and heading', async (t) => {
 })
 
 t.test('every project path named in Markdown exists', async (t) => {
-  // `notes` is the fictional area of the example.
+  // `notes` is the invented area of the example.
   const missing = pages.flatMap(({ path, text }) =>
     [...text.matchAll(/`((?:src|test|schemas|drizzle|fixtures)\/[\w./-]+)`/g)]
       .filter(([, named]) => !/\/notes?[./]/.test(named!) && !existsSync(join(ROOT, named!)))
@@ -59,7 +59,7 @@ t.test('every variable in the table of the README is in .env.example', async (t)
   t.ok(named.length > 20, 'the table is found')
 })
 
-t.test('the journeys and the glossary of the plan stay within their limits', async (t) => {
+t.test('the journeys and the glossary of the plan do not exceed their limits', async (t) => {
   const plan = read('src/README.md')
   const journeys = section(plan, 'Three journeys').split(/^### /m).slice(1)
   const lengths = journeys.map((journey) => [...journey.matchAll(/^\d+\. /gm)].length)

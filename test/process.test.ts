@@ -14,7 +14,7 @@ import { API_KEY, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
 import { openSocket, target } from './raw.ts'
 import { serverProcess } from './server-process.ts'
 
-/* A database that hangs: its processes and connections exist, but it does not answer. */
+/* A database that hangs: its processes and connections exist, but it does not respond. */
 
 const ADMIN = { ADMIN_EMAIL: 'direzione@example.org', ADMIN_PASSWORD: 'una-frase-lunga-e-mia' }
 
@@ -45,18 +45,18 @@ async function started (t: Test, DATA_DIR = temporaryFolder(t)) {
   return { DATA_DIR, server, port: Number(new URL(base).port), request, signal }
 }
 
-t.test('while the database hangs requests get a 503, and those without a connection are never written', async (t) => {
+t.test('while the database hangs, requests get a 503, and those without a connection never write', async (t) => {
   const { server, request, signal } = await started(t)
   const count = async () => {
     const { data } = await (await request('GET', '/api/v1/prenotazioni?limit=500')).json() as { data: object[] }
     return data.length
   }
-  // Enough at once to open every connection and prepare the statement.
+  // Enough at once to open every connection and to prepare the statement.
   const first = await Promise.all(Array.from({ length: 40 }, () => request('POST', '/api/v1/prenotazioni', BOOKING)))
   t.ok(first.every(({ status }) => status === 201))
   const before = await count()
   signal('SIGSTOP')
-  // More than the connections, and then some after the health check has failed.
+  // More requests than connections, and then some after the health check has failed.
   for (const length of [100, 3]) {
     const responses = await Promise.all(Array.from({ length }, (_, n) => n % 2 === 0
       ? request('POST', '/api/v1/prenotazioni', BOOKING)
@@ -68,7 +68,7 @@ t.test('while the database hangs requests get a 503, and those without a connect
   }
   signal('SIGCONT')
   await server.logged('the database responds again')
-  // Each connection had sent one statement, which PostgreSQL executes when it resumes.
+  // Each connection has sent one statement, which PostgreSQL executes when it continues.
   const after = await count()
   t.ok(after - before <= Math.max(4, availableParallelism() * 2), `${after - before} written`)
   t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
@@ -82,7 +82,7 @@ t.test('a server whose database hangs rejects waiting requests, and both shut do
   const { DATA_DIR, server, port, request, signal } = await started(t)
   t.equal((await request('POST', '/api/v1/prenotazioni', BOOKING)).status, 201)
   const all = signal('SIGSTOP')
-  // Sent together: when the first is answered, the second has started.
+  // Sent together, so that the second has started when the first gets its response.
   const both = target('GET', '/health/live', { connection: 'keep-alive' }) +
     target('GET', '/api/v1/prenotazioni/1', headers)
   const client = await openSocket(t, port, both)
@@ -130,7 +130,7 @@ t.test('a server whose log reader has ended shuts down cleanly, as after Ctrl-C'
   t.same(await exit, [0, null])
 })
 
-t.test('a server whose log cannot be written keeps serving, and shuts down cleanly', async (t) => {
+t.test('a server whose log cannot be written continues to serve, and shuts down cleanly', async (t) => {
   const { child, exit, live } = await start(t, '> /dev/full')
   let response = await live().catch(() => undefined)
   while (response === undefined && child.exitCode === null) response = await live().catch(() => undefined)

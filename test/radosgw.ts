@@ -30,14 +30,14 @@ interface Radosgw {
   environ: S3Environ
   /** Creates another, empty bucket. */
   makeBucket (name: string): Promise<S3Environ>
-  /** Suspends the server until `wake`, so that no request is answered. */
+  /** Suspends the server until `wake`, so that it responds to no request. */
   freeze (): void
   wake (): void
 }
 
 /**
- * Starts Ceph's S3 server on loopback: a monitor, an in-memory store and the gateway, in their own folder. It takes
- * about ten seconds, and stops with the test.
+ * Starts Ceph's S3 server on loopback: a monitor, an in-memory store and the gateway, in a separate folder. The start
+ * takes about ten seconds. It stops when the test ends.
  */
 export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw> {
   const folder = mkdtempSync(join(tmpdir(), 'locanda-ceph-'))
@@ -101,7 +101,7 @@ export async function startRadosgw (t: Pick<Test, 'teardown'>): Promise<Radosgw>
   }
 }
 
-/** Retries, because a monitor that has just started sometimes refuses commands. The commands are idempotent. */
+/** Retries commands, because a monitor sometimes refuses them just after its start. The commands are idempotent. */
 async function command (run: (...words: [string, ...string[]]) => Promise<unknown>, ...words: string[]): Promise<void> {
   for (let tries = 1; ; tries++) {
     try {
@@ -138,7 +138,7 @@ function configuration (folder: string, cluster: string, monitor: string): strin
     'osd pool default pg autoscale mode': 'off',
     'mon allow pool size one': true,
     'mon data avail crit': 1,
-    // The store is added to the map by hand, because without a manager it cannot add itself.
+    // The configuration adds the store to the map, because without a manager the store cannot add itself.
     'osd crush update on start': false,
     'osd class update on start': false,
     'osd crush chooseleaf type': 0,

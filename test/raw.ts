@@ -22,7 +22,7 @@ export async function exchange (port: number, request: string): Promise<RawRespo
   return { status: Number(/^HTTP\/1\.1 (\d{3})/.exec(head)?.[1] ?? 0), head: head.toLowerCase(), body }
 }
 
-/** Formats a request line and headers unchanged, by default for a connection of its own. */
+/** Formats a request line and headers unchanged. By default the connection closes after the response. */
 export function target (method: string, path: string, headers: Record<string, string> = {}): string {
   const lines = Object.entries({ host: 'localhost', connection: 'close', ...headers }).map(
     ([name, value]) => `${name}: ${value}\r\n`
@@ -30,7 +30,7 @@ export function target (method: string, path: string, headers: Record<string, st
   return `${method} ${path} HTTP/1.1\r\n${lines.join('')}\r\n`
 }
 
-/** Opens a connection and sends these bytes only. Destroyed with the test. */
+/** Opens a connection and sends only these bytes. The connection is destroyed when the test ends. */
 export async function openSocket (t: Test, port: number, bytes = '') {
   const socket = connect(port, '127.0.0.1')
   t.teardown(() => socket.destroy())

@@ -7,7 +7,7 @@ import { isCatalogued, isCommon } from '#schemas/errors/catalogue.ts'
 import { sentHeaders, type Trait } from '#schemas/openapi/route-headers.ts'
 import { createAjv } from '#src/http/validation.ts'
 
-/** Headers allowed on any response without being described: HTTP, caching, browsers and proxies. */
+/** Headers that any response may have without a description: those of HTTP, caching, browsers and proxies. */
 const OF_ANY_RESPONSE = new Set([
   'cache-control', 'connection', 'content-encoding', 'content-length', 'content-security-policy', 'content-type',
   'cross-origin-resource-policy', 'date', 'keep-alive', 'referrer-policy', 'strict-transport-security',
@@ -22,14 +22,14 @@ function ofJson (schema: object | undefined): object | undefined {
   return content['application/json']?.schema ?? schema
 }
 
-/** The error codes of an operation besides the common ones. Undefined for undescribed routes of tests. */
+/** The error codes of an operation, without the common ones. Undefined for undescribed routes of tests. */
 function ownCodes ({ routeOptions: { schema } }: FastifyRequest): readonly string[] | undefined {
   return schema?.operationId === undefined ? undefined : schema.errorCodes ?? []
 }
 
-// Skips validating the schemas, for which every Ajv compiles the meta-schema. Fastify has validated them.
+// Does not validate the schemas, because every Ajv would compile the meta-schema. Fastify has validated them.
 const ajv = createAjv({ coerceTypes: false, useDefaults: false, validateSchema: false }).addFormat('binary', true)
-/** Validators by schema text: each application of a process has its own but equal schema objects. */
+/** Validators by schema text, because each application in a process has its own, equal schema objects. */
 const validators = new Map<string, ValidateFunction>()
 const known = new WeakMap<object, ValidateFunction>()
 
@@ -71,7 +71,7 @@ function describedHeaders (trait: Trait, status: number): Described {
 
 /**
  * Fails the test when a payload differs from the schema of its route and status. fast-json-stringify never fails: it
- * drops extra fields and writes `""` for null. Payloads are therefore checked before serialization, and JSON text and
+ * drops extra fields, and writes `""` for null. So payloads are validated before serialization, and JSON text and
  * streams when they are sent.
  */
 export function validateResponses (t: Pick<Test, 'fail'>): (app: FastifyInstance) => void {
@@ -103,7 +103,7 @@ export function validateResponses (t: Pick<Test, 'fail'>): (app: FastifyInstance
       if (own && !isCommon(code) && !own.includes(code)) t.fail(`${where}: ${code} is not among its errorCodes`)
     }
 
-    /** Every sent header must be described, and every promised one sent. */
+    /** Every sent header must be described, and every promised header must be sent. */
     function checkHeaders (request: FastifyRequest, reply: FastifyReply) {
       const { method, routeOptions: { schema, config, url } } = request
       // HTML pages are not described.
@@ -136,7 +136,7 @@ export function validateResponses (t: Pick<Test, 'fail'>): (app: FastifyInstance
     app.addHook('onSend', async (request, reply, payload) => {
       const isJson = String(reply.getHeader('content-type')).startsWith('application/json')
       if (checked.has(request) || !isJson) return payload
-      // With a real connection the client sets the pace, and reading the stream here would drain it at once.
+      // On a real connection the client determines the pace, and a read of the stream here would empty it at once.
       if (payload instanceof Readable && request.raw.socket instanceof Socket) return payload
       const text =
         payload instanceof Readable

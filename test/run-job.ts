@@ -4,7 +4,7 @@ import type { TestApp } from './helper.ts'
 
 type Job = JobResponse['data']
 
-/** Starts a job as an administrator and waits for its end. On a busy machine the response may come before the end. */
+/** Starts a job as an administrator and waits for its end, because a busy machine may respond before the end. */
 export async function runJob ({ app, token }: Pick<TestApp, 'app' | 'token'>, name: string): Promise<Job> {
   const headers = { authorization: `Bearer ${await token({ name: 'capo', role: 'admin' })}` }
   const response = await app.inject({ method: 'POST', url: `/api/v1/jobs/${name}/avvia`, headers })

@@ -7,23 +7,23 @@ import { API_KEY, NEVER_OVERLOADED, NO_DISK_RESERVE } from './helper.ts'
 import { COMPILE_CACHE, LOAD_FAST } from './setup/processes.ts'
 
 const SERVER = new URL('../src/server.ts', import.meta.url)
-/** Node flags of `npm start`. */
+/** The Node options of `npm start`. */
 const FLAGS = manifest.scripts.start.match(/--\S+/g) ?? []
 /** Environment variables of `npm start`, including one for the C library's memory. */
 const ENVIRON = Object.fromEntries(Array.from(
   manifest.scripts.start.matchAll(/\b([A-Z_]+)=(\S+)/g), ([, name, value]) => [name!, value!]))
 
-/** A server in its own process. */
+/** A server in a separate process. */
 export interface ServerProcess {
   address: string
   pid: number
   /** All log lines so far, parsed. */
   lines: Record<string, unknown>[]
-  /** Resolves at its end with the signal that ended it. */
+  /** Resolves when the process ends, with the signal that ended it. */
   ended: Promise<NodeJS.Signals | null>
   send (method: 'POST' | 'PUT', path: string, body: object, headers?: Record<string, string>): Promise<Response>
   post (path: string, body: object, headers?: Record<string, string>): Promise<Response>
-  /** Sends SIGKILL, which like a power failure cannot be handled. */
+  /** Sends SIGKILL, which a process cannot handle, as in a power failure. */
   kill (): Promise<void>
   /** Sends SIGTERM, as an operator would. */
   end (): Promise<void>
@@ -31,8 +31,8 @@ export interface ServerProcess {
 
 /**
  * Starts a server and waits until it is ready.
- * @param env its whole environment
- * @param entry the script to run instead of the server. Its stderr is not shown then
+ * @param env the whole environment of the server
+ * @param entry the script to run instead of the server. Then stderr is not shown
  * @param files limit of open files and sockets
  */
 export async function startServer (
@@ -47,7 +47,7 @@ export async function startServer (
     },
     stdio: ['ignore', 'pipe', entry === SERVER ? 'inherit' : 'ignore']
   })
-  // Waits for all of its output.
+  // Wait for all output of the process.
   const ended = once(child, 'close').then(([, signal]) => signal as NodeJS.Signals | null)
   const signal = async (name: NodeJS.Signals) => {
     child.kill(name)

@@ -40,9 +40,9 @@ export function * walk (
   }
 }
 
-/** The first part of a request schema that is open or unbounded, as a text. Undefined if there is none. */
+/** The first part of a request schema that is open or without limits, as a text. Undefined if all is limited. */
 export function openness (schema: Schema): string | undefined {
-  // A file in a form has no type. The form's limits bound it.
+  // A file in a form has no type. The form has its own limits.
   if (schema.enum || 'const' in schema || schema.contentMediaType !== undefined) return undefined
   return PROBLEMS.find(([, isOpen]) => isOpen(schema, [schema.type ?? []].flat()))?.[0]
 }
@@ -61,7 +61,7 @@ const PROBLEMS: readonly (readonly [problem: string, isOpen: (schema: Schema, ty
   ]
 ]
 
-/** Whether a pattern limits the length: anchored on both sides, without unbounded repetition. */
+/** Whether a pattern limits the length: it has both anchors, and no unlimited repetition. */
 function isBoundedPattern (pattern: string | undefined): boolean {
   if (pattern === undefined || !/^\^[^|]*\$$/.test(pattern)) return false
   return !/[*+]|\{\d+,\}/.test(pattern.replace(/\\.|\[[^\]]*\]/g, '.'))

@@ -20,7 +20,7 @@ export interface ServerProcess {
   pid: number
   /** Standard error so far. */
   errors (): string
-  /** The base URL once it listens. Rejects if the process ends before that. */
+  /** The base URL, when the server listens. Rejects if the process ends before. */
   ready: Promise<string>
   signal (name: NodeJS.Signals): void
   /** The exit code. */
@@ -29,7 +29,7 @@ export interface ServerProcess {
   logged (message: string): Promise<void>
 }
 
-/** Runs the real process with exactly this environment, optionally with a descriptor limit. Killed with the test. */
+/** Runs the real process with exactly this environment. It is killed when the test ends. */
 export function serverProcess (
   t: Test,
   environ: Record<string, string>,

@@ -36,14 +36,14 @@ const BOOKING = {
   numero_ospiti: 1
 }
 
-t.test('a started server logs its address and mode, answers there, and shuts down cleanly', async (t) => {
+t.test('a started server logs its address and mode, responds there, and shuts down cleanly', async (t) => {
   const { server, base } = await started(t)
   t.match(
     server.logs.find(({ msg }) => msg === 'ready'),
     { address: /^http:\/\/127\.0\.0\.1:\d+$/, mode: 'sandbox', level: 30 }
   )
   t.same(await (await fetch(`${base}/health/ready`)).json(), { stato: 'ok' })
-  // SIGHUP is only sent by a closing terminal. Other tests use the signals of service managers.
+  // Only a terminal that closes sends SIGHUP. Other tests use the signals of service managers.
   server.signal('SIGHUP')
   t.equal(await server.exit, 0)
   t.match(server.logs.find(({ msg }) => msg === 'shutting down'), { signal: 'SIGHUP' })
@@ -52,7 +52,7 @@ t.test('a started server logs its address and mode, answers there, and shuts dow
 
 const isTerminalMissing = spawnSync('script', ['--version']).status !== 0 && 'script (util-linux) is not installed'
 
-t.test('on a terminal the server logs text, says how to reach and stop it, and Ctrl+C stops it', {
+t.test('on a terminal the server logs text, explains how to reach and stop it, and Ctrl+C stops it', {
   skip: isTerminalMissing
 }, async (t) => {
   const { url } = await testDatabase(t)
@@ -105,7 +105,7 @@ t.test('idle, silent and half-sent connections do not delay the exit', async (t)
       'Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{'
   )
   server.signal('SIGTERM')
-  // A delayed exit would hit the shutdown deadline, with code 1.
+  // A late exit would reach the shutdown deadline, and end with code 1.
   t.equal(await server.exit, 0)
 })
 
@@ -116,7 +116,7 @@ t.test('a flood of idle connections leaves descriptors for work and connections 
     return statusCode
   }
   const flood: Socket[] = []
-  // Enough client IPs to use all connections, each trying to exceed its share.
+  // Enough client IPs to use all connections. Each tries to exceed its share.
   for (const address of ['127.0.0.2', '127.0.0.3', '127.0.0.4', '127.0.0.5', '127.0.0.6']) {
     await Promise.all(Array.from({ length: 100 }, async () => {
       const socket = connect({ port, host: '127.0.0.1', localAddress: address }).on('error', () => {})
@@ -194,7 +194,7 @@ t.test('a request in progress when signals arrive is finished, and later ones ar
   }
 })
 
-t.test('with HOST=localhost the server listens on one address, also if localhost has two', async (t) => {
+t.test('with HOST=localhost the server listens on one address, even if localhost has two', async (t) => {
   const { url } = await testDatabase(t)
   const hosts = `import dns from 'node:dns'
     const { lookup } = dns
@@ -215,19 +215,19 @@ t.test('with HOST=localhost the server listens on one address, also if localhost
   t.equal(await server.exit, 0)
 })
 
-t.test('a server and its PostgreSQL shut down cleanly when both are signalled together', async (t) => {
+t.test('a server and its PostgreSQL shut down cleanly when both get a signal together', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const server = serverProcess(t, { DATA_DIR, ...ADMIN })
   await server.ready
   const note = join(DATA_DIR, 'postgres', 'postmaster.pid')
   const postmaster = Number.parseInt(readFileSync(note, 'utf8'), 10)
   const group = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)
-  // Like systemd: every process of the service, in any order.
+  // Like systemd, it signals every process of the service, in any order.
   for (const pid of [postmaster, ...group]) {
     try {
       process.kill(pid, 'SIGTERM')
     } catch (err) {
-      // The process may have ended already, as PostgreSQL's processes do after the signal to the first one.
+      // The process may have ended. PostgreSQL's processes end after the signal to the first one.
       if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
     }
   }
@@ -262,7 +262,7 @@ t.test('a full disk rejects writes with its own code, and fails readiness', asyn
   t.equal(server.logs.filter(({ msg }) => msg === FULL).length, 1)
 
   rmSync(filler)
-  while ((await fetch(`${base}/health/ready`)).status !== 200) { /* until PostgreSQL is up again */ }
+  while ((await fetch(`${base}/health/ready`)).status !== 200) { /* Wait until PostgreSQL is up again. */ }
   t.match(await create(), { status: 201 })
   server.signal('SIGTERM')
   t.equal(await server.exit, 0)
@@ -309,7 +309,7 @@ t.test('a foreign key ends the start with one line, and nothing is written', asy
   t.same(await written(), before)
 })
 
-t.test('a lost or wrong key ends the start with a line that says which one, and none is generated', async (t) => {
+t.test('a lost or wrong key ends the start with a line that names the case, and no key is generated', async (t) => {
   const { app, dataDir, url } = await build(t)
   await firstAdministrator(app, readConfig({ DATA_DIR: dataDir, ...ADMIN }))
   const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
@@ -358,7 +358,7 @@ t.test('a database of a newer version ends the start with one line, and is not c
   t.same(await sql`select from users`, [])
 })
 
-t.test('one of two servers that start on an older database upgrades it, and logs both migrations', async (t) => {
+t.test('of two servers that start on an older database one upgrades it, and logs both migrations', async (t) => {
   const { url, sql } = await testDatabase(t, true)
   await sql.begin((tx) => carryOut(tx, knownMigrations().slice(0, 1)))
   const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
@@ -369,7 +369,7 @@ t.test('one of two servers that start on an older database upgrades it, and logs
   t.match(said, [{ from: '0000_init', to: readJournal().at(-1)!.tag, ms: Number }])
 })
 
-t.test('one of two servers with different keys starts on a new database', async (t) => {
+t.test('of two servers with different keys, one starts on a new database', async (t) => {
   const { url, sql } = await testDatabase(t)
   const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
   const started = await Promise.all(servers.map(({ ready }) => ready.then(() => true, () => false)))
@@ -479,13 +479,13 @@ t.test('every script that runs TypeScript on an old Node ends with one Italian l
   }
 })
 
-t.test('the linked tool reports an old Node, too', async (t) => {
+t.test('the linked tool also reports an old Node', async (t) => {
   const node = oldNode(t)
   symlinkSync(join(PROJECT, bin.locanda), join(node, 'locanda'))
   t.match(run('locanda --help', node), { status: 1, stdout: '', stderr: TOO_OLD })
 })
 
-t.test('missing packages, also optional ones, end the start with one line', async (t) => {
+t.test('missing packages, even optional ones, end the start with one line', async (t) => {
   const project = temporaryFolder(t)
   for (const name of ['package.json', 'src', 'schemas', 'drizzle']) {
     cpSync(join(PROJECT, name), join(project, name), { recursive: true })

@@ -4,27 +4,27 @@ import type { Test } from 'tap'
 import { freePort } from './free-port.ts'
 import { parseMail } from '#test/services/mail/mime.ts'
 
-/** A mail as received by the server. */
+/** A mail that the server has received. */
 export interface Received {
   envelope: { from: string, to: string[] }
-  /** By lower-case name. */
+  /** Headers by lower-case name. */
   headers: Record<string, string[]>
   subject: string
   text: string
   html: string
   /** Its bytes as Latin-1. */
   raw: string
-  /** Received over TLS. */
+  /** Whether it was received over TLS. */
   secure: boolean
 }
 
 export interface Smtp {
-  /** For `SMTP_URL`. */
+  /** The value for `SMTP_URL`. */
   url: string
   port: number
   /** Accepted mails so far. */
   mails: Received[]
-  /** Resolves with the next mail that was not returned yet. */
+  /** Resolves with the next mail that `next` has not returned yet. */
   next (): Promise<Received>
   close (): Promise<void>
 }
@@ -33,14 +33,14 @@ export interface Smtp {
 type Decide = (mail: Received) => void | Promise<void>
 
 /**
- * An SMTP server on loopback, stopped with the test. By default it accepts everything, without TLS and login.
+ * An SMTP server on loopback, which stops when the test ends. By default it accepts every mail, without TLS and login.
  * @param options of the server, and `port`, `decide`
  */
 export async function startSmtp (
   t: Pick<Test, 'teardown'>,
   options: SMTPServerOptions & { port?: number; decide?: Decide } = {}
 ): Promise<Smtp> {
-  // A port that nothing else uses while the server is down.
+  // A port that no other program uses while the server is down.
   const { port = await freePort(), decide, ...rest } = options
   const mails: Received[] = []
   const waiting: (() => void)[] = []

@@ -36,7 +36,7 @@ interface Server {
 
 /**
  * A PostgreSQL primary and its asynchronous streaming standby on loopback, with a role and an empty database for a
- * server. Both are removed with the test.
+ * server. Both are removed when the test ends.
  */
 export async function replicatedPair (t: Pick<Test, 'teardown'>): Promise<{ primary: Server, standby: Server }> {
   const { folder, run, ...place } = await initialised(t)
@@ -69,7 +69,7 @@ async function initialised (t: Pick<Test, 'teardown'>) {
   return { folder, account, binaries, run }
 }
 
-/** Resolves when the standby has replayed everything written by its primary. */
+/** Resolves when the standby has replayed all writes of its primary. */
 export async function caughtUp ({ sql }: Server): Promise<void> {
   for (;; await sleep(50)) {
     const [row] = await sql<{ done: boolean }[]>`
@@ -106,7 +106,7 @@ async function start (t: Pick<Test, 'teardown'>, { folder, account, binaries }: 
       try {
         process.kill(pid, 'SIGKILL')
       } catch (err) {
-        // PostgreSQL's processes end by themselves when the first of them has ended.
+        // PostgreSQL's processes end when the first of them has ended.
         if ((err as NodeJS.ErrnoException).code !== 'ESRCH') throw err
       }
     }

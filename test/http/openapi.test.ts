@@ -203,7 +203,7 @@ function driver (evaluate: Tab['evaluate']) {
   }
 }
 
-t.test('on a phone in dark mode the reference fits the screen, is searchable, and tries out requests', { skip }, async (t) => {
+t.test('on a phone in dark mode the reference fits, is searchable, and tries out requests', { skip }, async (t) => {
   const url = `http://localhost:${port}`
   const { send, evaluate } = await openTab(t, `${url}/health/live`)
   await send('Emulation.setDeviceMetricsOverride', { width: SIDE, height: 844, deviceScaleFactor: 1, mobile: true })

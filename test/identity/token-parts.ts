@@ -1,4 +1,4 @@
-/** The claims of a token; its signature is not checked. */
+/** The claims of a token, without a check of its signature. */
 export function claimsOf (token: string): Record<string, unknown> & { sub: string, session_id: string } {
   return part(token, 1)
 }

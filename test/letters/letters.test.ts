@@ -120,14 +120,14 @@ t.test('every invalid field of a letter is named, and nothing is created', async
   t.same(await stored(id), [])
 })
 
-t.test('a letter of an unknown booking is not created, not found and not deleted', async (t) => {
+t.test('a letter for an unknown booking is not created, found or deleted', async (t) => {
   t.match((await generate(2_000_000)).json(), { status: 404, codice: 'PRENOTAZIONE_NON_TROVATA' })
   t.same(await find(2_000_000), { exists: false, data: null })
   t.match((await download(2_000_000)).json(), { status: 404, codice: 'LETTERA_NON_TROVATA' })
   t.match((await remove(2_000_000)).json(), { error: 'Lettera di benvenuto non trovata', status: 404 })
 })
 
-t.test('a second letter is refused; after a deletion it can be created again, with another file', async (t) => {
+t.test('a second letter is refused, and after a deletion another file can be created', async (t) => {
   const id = await newBooking()
   await generate(id)
   const before = await stored(id)
@@ -148,7 +148,7 @@ t.test('a second letter is refused; after a deletion it can be created again, wi
   t.match(noted.json(), { data: [{ object: `prenotazione:${id}` }] })
 })
 
-t.test('one of 20 concurrent requests creates the letter: one file, one record, one PDF', async (t) => {
+t.test('of 20 concurrent requests one creates the letter: one file, one record, one PDF', async (t) => {
   const id = await newBooking()
   let rendered = 0
   const { make } = app.pdf
@@ -168,13 +168,13 @@ t.test('one of 20 concurrent requests creates the letter: one file, one record, 
   t.equal(files(), count + 1)
 })
 
-t.test('one of two processes that create the same letter succeeds, and the other leaves no file', async (t) => {
+t.test('of two processes that create the same letter one succeeds, and the other leaves no file', async (t) => {
   const other = await build(t, { DATABASE_URL: server.url, DATA_DIR: dataDir, TODAY: '2026-11-23' })
   // Reuses the thread that has already loaded the engine.
   other.app.pdfWorkers.run = app.pdfWorkers.run
   const id = await newBooking()
   const count = files()
-  // Each has found no letter before the other one makes its PDF.
+  // Neither has found a letter before the other makes its PDF.
   const ready: (() => void)[] = []
   const both = new Promise<void>((resolve) => { ready.push(resolve) })
   let waiting = 0
@@ -194,7 +194,7 @@ t.test('one of two processes that create the same letter succeeds, and the other
   await waitFor(() => files() === count + 1)
 })
 
-t.test('when a booking is deleted meanwhile, neither its letter nor the file is kept', async (t) => {
+t.test('when a booking is deleted at the same time, neither its letter nor the file is kept', async (t) => {
   const id = await newBooking()
   const count = files()
   const { make } = app.pdf
@@ -209,7 +209,7 @@ t.test('when a booking is deleted meanwhile, neither its letter nor the file is 
   await waitFor(() => files() === count)
 })
 
-t.test('letters are deleted with their bookings in one transaction; letters of other bookings stay', async (t) => {
+t.test('letters are deleted together with their bookings, and those of other bookings stay', async (t) => {
   const [kept, deleted, more, like] = [await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   for (const id of [kept, deleted, more, like]) await generate(id)
   app.addBookingHook('beforeDelete', async (_tx, ids) => { if (ids.includes(like)) throw new NonAutorizzato() })
@@ -252,7 +252,7 @@ t.test('the list has all letters, newest first, whole or in pages', async (t) =>
   t.same(fieldsAtFault(await call('GET', `${LETTERS}?cursor=abc`)), ['cursor'])
 })
 
-t.test('a busy engine is a 503 that leaves nothing, and the same request works later', async (t) => {
+t.test('when the engine is busy, a request is a 503 without effect, and can be repeated later', async (t) => {
   const id = await newBooking()
   const { run } = app.pdfWorkers
   t.teardown(() => { app.pdfWorkers.run = run })
@@ -276,7 +276,7 @@ t.test('the same Idempotency-Key creates one letter, and its record is deleted w
   t.equal((await find(id)).exists, false)
 })
 
-t.test('the stored answer is also erased when the storage protocol deletes the file', async (t) => {
+t.test('the stored response is also erased when the storage protocol deletes the file', async (t) => {
   const id = await newBooking()
   const headers = { 'idempotency-key': 'dal file' }
   t.equal((await generate(id, {}, headers)).statusCode, 201)

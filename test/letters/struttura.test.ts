@@ -28,7 +28,7 @@ const HARMS: [harm: string, harm: (path: string) => void][] = [
   ['overwritten', (path) => writeFileSync(path, 'altro')]
 ]
 
-t.test('a letter without establishment data has no label without its value', async (t) => {
+t.test('a letter without establishment data has no label without a value', async (t) => {
   t.ok(Object.values(await get()).every((value) => value === null))
   const id = await newBooking()
   t.equal((await generate(id)).headers['x-pdf-warnings'], undefined)
@@ -89,14 +89,14 @@ t.test('a change of nothing, or of read-only fields, changes neither version nor
   t.equal((await entries()).length, before.length)
 })
 
-t.test('only the fields that are present change; null or blanks clear one', async (t) => {
+t.test('only the fields of the request change, and null or blanks clear a field', async (t) => {
   await put({ motto: null, firma: '  ', luogo: 'Lecco' })
   const stored = await get()
   t.match(stored, { motto: null, firma: null, luogo: 'Lecco', nome: HOUSE.nome })
   t.match((await put({ ...stored, motto: 'Di nuovo' })).json(), { data: { motto: 'Di nuovo', luogo: 'Lecco' } })
 })
 
-t.test('a change names its version: another one is a 412, and nothing changes', async (t) => {
+t.test('a change names its version, and with another version it is a 412 without effect', async (t) => {
   const read = await call('GET', URL)
   const etag = String(read.headers.etag)
   t.equal((await call('GET', URL, undefined, { 'if-none-match': etag })).statusCode, 304)
@@ -136,7 +136,7 @@ t.test('concurrent first changes are all kept', async (t) => {
   t.match((await other.call('GET', URL)).json(), { data: change })
 })
 
-t.test('every caller may read, administrators may change', async (t) => {
+t.test('every caller may read, and only administrators may change', async (t) => {
   for (const [method, url] of [['PUT', URL], ['PUT', LOGO], ['DELETE', LOGO]] as const) {
     const payload = url === LOGO ? { base64Image: 'x' } : { nome: 'x' }
     t.equal((await app.inject({ method, url, headers: operator, payload })).statusCode, 403, `${method} ${url}`)
@@ -149,7 +149,7 @@ t.test('every caller may read, administrators may change', async (t) => {
   }
 })
 
-t.test('every invalid field is named, and nothing changes', async (t) => {
+t.test('every invalid field is named, and no field changes', async (t) => {
   const before = await get()
   const wrong = {
     nome: 'x'.repeat(101),
@@ -169,7 +169,7 @@ t.test('every invalid field is named, and nothing changes', async (t) => {
   t.same(await get(), before)
 })
 
-t.test('a logo is re-encoded and printed in the letter; it can be replaced and deleted', async (t) => {
+t.test('a logo is re-encoded and printed in the letter, and it can be replaced and deleted', async (t) => {
   const large = await sharp({ create: { width: 1600, height: 400, channels: 3, background: '#804020' } })
     .withExif({ IFD0: { Copyright: 'SEGRETO-EXIF' } }).jpeg().toBuffer()
   t.same((await putLogo(large)).json(), {
@@ -233,7 +233,7 @@ t.test('the longest texts fill several pages, and markup in them is printed as t
   t.ok(text.includes('\\;,:"{{ x }}') && text.includes('"}}<b>;'))
 })
 
-t.test('a logo that is deleted while a letter is made is left out of it', async (t) => {
+t.test('a logo that is deleted while a letter is made is missing from that letter', async (t) => {
   await putLogo(await png())
   const { read } = app.files
   let isDeleted = false
@@ -265,7 +265,7 @@ t.test('the Wi-Fi password is neither in the log nor in plain text in the databa
 })
 
 for (const [name, harm] of HARMS) {
-  t.test(`a logo whose file is ${name} does not prevent a letter: a warning says that it is missing`, async (t) => {
+  t.test(`a letter is made although the logo’s file is ${name}, with a warning about the missing logo`, async (t) => {
     t.equal((await putLogo(await png())).statusCode, 200)
     const [logo] = await app.files.findByPrefix(app.db, 'letters', 'struttura/')
     harm(join(dataDir, 'files', logo!.id.slice(0, 2), logo!.id))
@@ -280,7 +280,7 @@ for (const [name, harm] of HARMS) {
   })
 }
 
-t.test('a logo encrypted with a lost key does not prevent a letter', async (t) => {
+t.test('a letter is made although the logo is encrypted with a lost key', async (t) => {
   t.equal((await putLogo(await png())).statusCode, 200)
   await app.sql`update objects set wrapped_key = overlay(wrapped_key placing '\\x00000000'::bytea from 20 for 4)
     where bucket = 'letters' and name like 'struttura/%'`

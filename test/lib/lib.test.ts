@@ -41,7 +41,7 @@ const REFUSED = [
   'https://:b@servizio.example/', 'http://127.0.0.1.evil.example', 'http://[::ffff:127.0.0.1]/'
 ]
 
-/** Slow but certain: re-encoding yields the same text. */
+/** Slow but certain: encoding it again gives the same text. */
 function isStrict (text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text
 }
@@ -64,7 +64,7 @@ t.test('the error of an unsafe URL does not repeat it', async (t) => {
   t.throws(() => safeAddress('http://utente:segreta@servizio.example/'), { message: /^(?!.*(?:segreta|example))/ })
 })
 
-t.test("the real service's URL is in the WSDL and not in the code", async (t) => {
+t.test("the real service's URL is in the WSDL, and not in the code", async (t) => {
   const folder = new URL('../../src/alloggiati/service/soap/', import.meta.url)
   const sources = readdirSync(folder).filter((name) => name.endsWith('.ts'))
   t.ok(sources.length > 0)
@@ -73,7 +73,7 @@ t.test("the real service's URL is in the WSDL and not in the code", async (t) =>
 
 const byte = fc.integer({ min: 0, max: 255 })
 const ipv4 = fc.tuple(byte, byte, byte, byte).map((bytes) => bytes.join('.'))
-/** IPv6 groups, many of them zero. */
+/** Groups of IPv6 addresses. Many are zero. */
 const groups = fc.array(fc.oneof(fc.constant(0), fc.integer({ min: 0, max: 0xffff })), { minLength: 8, maxLength: 8 })
 
 /** An IPv6 address in a valid notation: leading zeros, capitals, a run of zeros omitted. */
@@ -125,7 +125,7 @@ t.test('addressMatcher matches addresses of a network in every notation', async 
   for (const outside of ['11.1.2.3', '2001:db9::1', '::2', 'unknown', undefined]) t.equal(isProxy(outside), false)
 })
 
-t.test('decodeBase64 restores any bytes, in a buffer that owns its memory', async (t) => {
+t.test('decodeBase64 restores any bytes, in a buffer that shares no memory', async (t) => {
   fc.assert(fc.property(fc.uint8Array({ maxLength: 300 }), (bytes) => {
     const decoded = decodeBase64(Buffer.from(bytes).toString('base64'))
     return decoded !== undefined && decoded.equals(bytes) && decoded.buffer.byteLength === bytes.length
@@ -135,7 +135,7 @@ t.test('decodeBase64 restores any bytes, in a buffer that owns its memory', asyn
 
 t.test('decodeBase64 accepts a text with one changed character only if it is strict base64', async (t) => {
   const text = fc.uint8Array({ minLength: 1, maxLength: 40 }).map((bytes) => Buffer.from(bytes).toString('base64'))
-  // U+0141 ends in the byte of an `A`.
+  // U+0141 ends with the byte of an `A`.
   const character = fc.constantFrom(
     '=', '-', '_', ' ', '\n', '\0', 'A', 'B', '/', '\u00e9', '\u0141', '\u2041', '\ud800'
   )
@@ -165,7 +165,7 @@ t.test('contentDisposition keeps any file name, except for path separators', asy
   t.equal(contentDisposition('inline', '../..\\passwd'), 'inline; filename=".._.._passwd"')
 })
 
-t.test('contentDisposition leaves plain names plain and truncates long ones', async (t) => {
+t.test('contentDisposition does not change plain names, and cuts long ones', async (t) => {
   t.equal(contentDisposition('inline', 'front.jpg'), 'inline; filename="front.jpg"')
   t.ok(contentDisposition('attachment', '😀'.repeat(10_000)).length < 3000)
 })
@@ -230,12 +230,12 @@ t.test('unseal rejects data truncated at any length', async (t) => {
   }
 })
 
-t.test('sealing the same text twice gives different results', async (t) => {
+t.test('the same text sealed twice gives different results', async (t) => {
   const sealed = Array.from({ length: 1000 }, () => keys.seal('x', 'y').toString('hex'))
   t.equal(new Set(sealed.map((text) => text.slice(0, 24))).size, sealed.length, 'no nonce repeats')
 })
 
-t.test('each label derives its own secret, stable across starts and different for every master key', async (t) => {
+t.test('each label gives its own secret, the same at every start and another for every master key', async (t) => {
   const labels = ['access-token', 'seal', 'fingerprint/x', 'fingerprint/y', '', 'Seal', 'seal ']
   const secrets = [
     ...labels.map((label) => keys.derive(label)),
@@ -274,7 +274,7 @@ function fails (work: () => unknown): boolean {
   }
 }
 
-t.test('plainCode ignores how a code is grouped and separated', async () => {
+t.test('plainCode ignores blanks and separators in a code', async () => {
   const between = fc.array(fc.constantFrom(' ', '-', '–', '—', '‑', '\u00a0', '\t', '\n'), { maxLength: 3 })
   const grouped = fc.array(fc.tuple(fc.constantFrom(...'0123456789abcXYZ'), between), { maxLength: 20 })
   fc.assert(fc.property(grouped, (parts) => {
@@ -334,7 +334,7 @@ t.test('isDay rejects any other text', async (t) => {
   )
 })
 
-t.test('Rome is one hour ahead of UTC, two from the last Sunday of March to that of October', async () => {
+t.test('Rome is one hour ahead of UTC, and two from the last Sunday of March to that of October', async () => {
   const HOUR = 3_600_000
   const lastSunday = (year: number, month: number) => {
     const last = written(year, month, 31)
@@ -392,14 +392,14 @@ t.test('days do not depend on the time zone of the process', async (t) => {
 })
 
 const MEGABYTE = 1024 * 1024
-/** More than the socket buffers of both ends hold. */
+/** More bytes than the socket buffers of both ends contain. */
 const MUCH = 16 * MEGABYTE
 const MS = 1000
 
 mock.timers.enable({ apis: ['setInterval'] })
 t.teardown(() => mock.timers.reset())
 
-/** A client that does not read, and its responses. Those to `/lunga` are watched. */
+/** A client that does not read, and its responses. Responses to `/lunga` are watched. */
 async function ask (t: Test, paths: readonly string[]) {
   const responses: ServerResponse[] = []
   const { url, server } = await serve(t, (request, response) => {
@@ -424,14 +424,14 @@ async function timeOf (socket: Socket): Promise<number> {
   return ms
 }
 
-t.test('a connection that reads nothing of a response is destroyed after its timeout', async (t) => {
+t.test('a connection whose client reads nothing of a response is destroyed after its timeout', async (t) => {
   const { responses: [long], socket } = await ask(t, ['/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   const ms = await timeOf(socket)
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('a stalled response behind others on the same connection is cut as well', async (t) => {
+t.test('a stalled response behind others on the same connection is also cut', async (t) => {
   const { responses: [first, long], socket } = await ask(t, ['/prima', '/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   t.notOk(await timeOf(socket) < 3 * MS, "a slow handler is not the client's fault")
@@ -440,10 +440,10 @@ t.test('a stalled response behind others on the same connection is cut as well',
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('a connection that reads a few bytes now and then is cut as well', async (t) => {
+t.test('a connection whose client reads single bytes with pauses is also cut', async (t) => {
   const { responses: [long], socket } = await ask(t, ['/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
-  // Mocks the system's byte counter, because how the system hands bytes to a reader varies.
+  // Mocks the system's byte counter, because systems deliver bytes to a reader in different ways.
   const handle = Reflect.get(socket, '_handle') as { writeQueueSize: number }
   const { writeQueueSize } = handle
   let reads = 0
@@ -452,9 +452,9 @@ t.test('a connection that reads a few bytes now and then is cut as well', async 
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('a slow reader gets the whole response, however large a chunk is', async (t) => {
+t.test('a slow reader gets the whole response, even with a large chunk', async (t) => {
   const { responses: [long], reader } = await ask(t, ['/lunga'])
-  // Its timeout passes three times while the response is read.
+  // The timeout passes three times while the response is read.
   long!.end(Buffer.alloc(6 * MUCH))
   let read = 0
   for await (const chunk of reader) {
@@ -466,7 +466,7 @@ t.test('a slow reader gets the whole response, however large a chunk is', async 
   t.ok(read > 6 * MUCH, `${read} bytes`)
 })
 
-t.test('an ended stream leaves nothing in memory', async (t) => {
+t.test('an ended stream leaves no object in memory', async (t) => {
   setFlagsFromString('--expose-gc')
   const collect = runInNewContext('gc') as () => void
   const closing = new AbortController()
@@ -480,7 +480,7 @@ t.test('an ended stream leaves nothing in memory', async (t) => {
     return new WeakRef(signal)
   })
   const left = () => refs.filter((ref) => ref.deref() !== undefined).length
-  // Collecting a large heap takes half a second.
+  // Garbage collection of a large heap takes half a second.
   for (let turn = 0; turn < 5 && left() > 0; turn++) {
     // A dereferenced WeakRef keeps its target until the end of the turn.
     await setImmediate()
@@ -490,7 +490,7 @@ t.test('an ended stream leaves nothing in memory', async (t) => {
   t.notOk(closing.signal.aborted)
 })
 
-t.test('the callers of a queue take turns, and none waits for all tasks of another', async (t) => {
+t.test('a queue serves callers in turn, and none waits for all tasks of another', async (t) => {
   const queue = fairQueue({ places: 1, waiting: 20, waitMs: 60_000 })
   const served: string[] = []
   const work = async (caller: string) => {

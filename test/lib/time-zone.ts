@@ -3,7 +3,7 @@ import { changedStay, newStay } from '#src/bookings/stay.ts'
 import { addDays, ageInYears, dayInRome, daysBetween, instantInRome, isDay } from '#src/lib/time.ts'
 import { arrivalWindowOpen, filingDeadline } from '#src/alloggiati/deadlines.ts'
 
-/* Prints the results of date functions in the process's time zone. `lib.test.ts` runs it in distant zones. */
+/* Prints the results of date functions in the time zone of the process. `lib.test.ts` runs it in distant time zones. */
 
 const days = [
   '2026-03-28', '2026-03-29', '2026-10-24', '2026-10-25', '2024-02-28', '2026-12-31', '2011-12-30', '1895-06-15'

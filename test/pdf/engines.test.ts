@@ -33,7 +33,7 @@ const isDrawn = spawnSync('pdftoppm', ['-v']).error === undefined
 const options = { skip: !isDrawn && 'pdftoppm is not installed' }
 const renew = process.env.RENEW === '1'
 
-/** Maximum mean difference per pixel, of 255. Versions of pdftoppm draw the edges of letters differently. */
+/** Maximum mean difference per pixel, of 255. Each version of pdftoppm draws the edges of letters in another way. */
 const TOLERANCE = 0.6
 
 const folder = temporaryFolder(t)
@@ -46,7 +46,7 @@ function draw (name: string, pdf: Uint8Array): Buffer {
   return readFileSync(`${file}.png`)
 }
 
-/** The mean difference of two pictures; infinite when their sizes differ. */
+/** The mean difference of two pictures. Infinite when their sizes differ. */
 async function distance (one: Buffer, other: Buffer): Promise<number> {
   const [a, b] = await Promise.all([one, other].map((picture) =>
     sharp(picture).greyscale().blur(1).raw().toBuffer({ resolveWithObject: true })))
@@ -101,7 +101,7 @@ t.test('data sent to an engine contain no template syntax and no markup', async 
   t.match(body, '&#123;&#123; 7 * 7 &#125;&#125;&#123;% for x in y %&#125;&#60;script&#62;')
 })
 
-/** A failure of the engine, the error that our caller gets, and the number of requests sent to the engine. */
+/** A failure of the engine, the error for the caller, and the number of requests to the engine. */
 type Told = [status: number, codice: string]
 const FAILURES: [failure: string, handle: typeof state.handle, told: Told, times: number][] = [
   ['an error with the status 200',
@@ -128,7 +128,7 @@ const FAILURES: [failure: string, handle: typeof state.handle, told: Told, times
     [502, 'MOTORE_PDF_INCOMPRENSIBILE'], 2]
 ]
 for (const [failure, handle, [status, codice], times] of FAILURES) {
-  t.test(`an engine failure gets our own message, and nothing is billed twice: ${failure}`, async (t) => {
+  t.test(`an engine failure has this server's own message, and no request is billed twice: ${failure}`, async (t) => {
     state.handle = handle
     const answer = await generate()
     t.match(answer.json(), { status, codice })
@@ -153,7 +153,7 @@ t.test('returns 400 for an invalid template without calling the engine', async (
   t.same(seen, [])
 })
 
-t.test('downloads PDFs only from the engine host or another host of the service', async (t) => {
+t.test('downloads PDFs only from the engine\'s host, or from another host of the service', async (t) => {
   const service = new URL('https://rest-de.apitemplate.io')
   t.ok(downloadFrom(service, 'https://pub-cdn.apitemplate.io/2026/x.pdf'))
   t.ok(downloadFrom(new URL('https://pdf.example.org/api'), 'https://pdf.example.org/x.pdf'))
@@ -233,7 +233,7 @@ t.test('records are listed newest first, in pages, filtered by owner and kind', 
   await t.rejects(pdf.page(db, {}, 3, 'x'), { code: 'RICHIESTA_NON_VALIDA' })
 })
 
-t.test('removing a PDF deletes its file, and a rolled back transaction removes nothing', async (t) => {
+t.test('when a PDF is removed its file is deleted, but not after a rollback', async (t) => {
   const { id, bucket, oggetto } = await keep()
   const failing = db.transaction(async (tx) => {
     await pdf.remove(tx, [id])

@@ -4,7 +4,7 @@ import { pageWith } from './read-pdf.ts'
 const long = (count: number, text = 'a') => text.repeat(count)
 const nested = (count: number) => `${'<div>'.repeat(count)}${'</div>'.repeat(count)}`
 
-/** Hostile or careless templates, each with the expected error code. */
+/** Hostile or incorrect templates, each with the expected error code. */
 export const REFUSED: [what: string, template: unknown, code: Problem][] = [
   ['a file of the server, included', pageWith('{% include "package.json" %}'), 'ISTRUZIONE_SCONOSCIUTA'],
   ['a file of the server, rendered', pageWith('{% render "/etc/passwd" %}'), 'ISTRUZIONE_SCONOSCIUTA'],

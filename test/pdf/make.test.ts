@@ -13,7 +13,7 @@ import { DATE, pageWith, readPages, titleOf } from './read-pdf.ts'
 const TASK = new URL('../../src/pdf/task.ts', import.meta.url)
 const date = DATE.getTime()
 
-/** A one-thread pool like the server's, or with less memory. */
+/** A pool with one thread like the server's, or with less memory. */
 function open (memoryMb = 256) {
   const pool = workerPool({ threads: 1, waiting: 32, waitMs: 60_000, memoryMb, idleMs: 120_000 })
   t.teardown(() => pool.close())
@@ -128,7 +128,7 @@ t.test('text is black on a light establishment colour and white on a dark one', 
   t.end()
 })
 
-t.test('a financial report sums quarters exactly, on a sheet that is wide enough', async (t) => {
+t.test('a financial report adds up quarters exactly, on a page that is wide enough', async (t) => {
   const rows = Array.from({ length: 30 }, (_, at) => ({
     listingId: `L${at}`,
     listingTitle: 'Trilocale',
@@ -166,7 +166,7 @@ t.test('a long report has a summary, and subtotals in its long table', async (t)
   t.match(texts.at(-1), /Totale 440,00 €$/)
 })
 
-t.test('renders ten thousand rows within a worker thread memory limit', async (t) => {
+t.test('renders ten thousand rows within the memory limit of a worker thread', async (t) => {
   const rows = Array.from({ length: 10_000 }, (_, at) => (
     { listingId: `L${at}`, listingTitle: 'Trilocale', Q1Payouts: '0.01' }
   ))
@@ -197,7 +197,7 @@ const field = fc.oneof(anyText(30), fc.constantFrom(
 ))
 const rows = fc.array(fc.dictionary(field, cell, { maxKeys: 12 }), { maxLength: 30 })
 
-t.test('renders a report of any rows, or blames the rows and not the template', async () => {
+t.test('renders a report of any rows, or names the rows and not the template as the cause', async () => {
   await fc.assert(fc.asyncProperty(rows, fc.option(anyText(200), { nil: undefined }), async (rows, titolo) => {
     const job = { kind: 'report', request: { rows, titolo, data: DAY }, date } as PdfJob
     for (const { fault } of [await makePdf(job), await makeHtml(job)]) {

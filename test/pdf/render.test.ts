@@ -32,7 +32,7 @@ const NAMES: Record<string, string> = {
   Devanagari: 'अमित',
   emoji: '🏖😀🍝🎉'
 }
-/** Some readers return right-to-left and ligature text in page order, so compare sorted characters. */
+/** Compare sorted characters, because some readers return right-to-left text and ligatures in page order. */
 const letters = (text: string) => [...text.normalize('NFKC').replace(/\s/g, '')].sort().join('')
 
 t.test('the same template, data and date give the same bytes, and another date different ones', async (t) => {
@@ -86,7 +86,7 @@ const TABLE = '<table data="righe"><col field="nome" title="Nome"/>' +
   '<col field="importo" format="currency" total="sum"/><col field="data" format="date"/></table>'
 
 for (const count of [300, 301, 2000]) {
-  t.test(`a table of ${count} rows repeats its head, keeps every row and sums exactly`, async (t) => {
+  t.test(`a table of ${count} rows repeats its head, keeps every row and adds up exactly`, async (t) => {
     const { texts, pages } = await render(pageWith(`<footer><page-number/></footer>${TABLE}`), { righe: rows(count) })
     t.ok(pages > 2)
     t.ok(texts.every((text) => /Nome/.test(text)))
@@ -107,7 +107,7 @@ t.test('a long table splits its page and keeps the content before and after in o
   await t.rejects(render(pageWith(`<div>${TABLE}</div>`), { righe: rows(301) }), { code: 'ELEMENTO_FUORI_POSTO' })
 })
 
-t.test('a long table shortens texts with a warning, and never numbers', async (t) => {
+t.test('a long table cuts texts with a warning, and never numbers', async (t) => {
   const nome = 'una parola dopo l’altra '.repeat(10)
   const righe = rows(301).map((row) => ({ ...row, nome, importo: '123456789.10' }))
   const { texts, warnings } = await render(pageWith(TABLE), { righe })
@@ -267,7 +267,7 @@ t.test('a template cannot access prototype properties or functions', async (t) =
 
 const read = (text: string | Buffer) => readCsv(Buffer.from(text as string)).rows
 
-t.test('every decimal number survives a write and read round trip', (t) => {
+t.test('every decimal number is the same after it is written and read', (t) => {
   fc.assert(fc.property(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), fc.nat(10), (units, scale) => {
     t.same(readDecimal(writeDecimal({ units, scale })), { units, scale })
   }))
@@ -299,7 +299,7 @@ function readWifi (text: string): Record<string, string> {
   return fields
 }
 
-t.test('a Wi-Fi code round trips for any network name and password', (t) => {
+t.test('a Wi-Fi code gives back any network name and password', (t) => {
   const texts = fc.string({ unit: fc.constantFrom('a', 'è', ';', ':', ',', '\\', '"', ' ', 'T', 'P'), minLength: 1 })
   fc.assert(fc.property(texts, texts, (name, password) => {
     t.same(readWifi(wifiText({ name, password, security: 'WPA' })), { T: 'WPA', S: name, P: password })
@@ -318,7 +318,7 @@ t.test('a chart scale covers all values with at most eight lines', (t) => {
   t.end()
 })
 
-t.test('word breaking loses no letter', (t) => {
+t.test('the splitting of words loses no letter', (t) => {
   for (const language of ['it', 'en', 'de', 'fr'] as const) {
     const breakWord = wordBreaker(language)
     fc.assert(fc.property(fc.string({ unit: 'grapheme', maxLength: 60 }), (word) => {
@@ -389,7 +389,7 @@ t.test('rejects more rows than the limit', async (t) => {
   t.throws(() => read(`a\n${'1\n'.repeat(20_001)}`), { code: 'LIMITE_SUPERATO' })
 })
 
-t.test('every table survives a CSV round trip', async () => {
+t.test('every table is the same after it is written as CSV and read', async () => {
   const cell = fc.string().map((text) => text.replace(/\0/g, '').trim())
   const name = fc.stringMatching(/^[a-z]{1,8}$/)
   const table = fc.uniqueArray(name, { minLength: 1, maxLength: 5 }).chain((names) => fc.record({

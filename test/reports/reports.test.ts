@@ -47,7 +47,7 @@ t.test('a PDF is created from a template in the request, and its owner can downl
   t.same(await readPages(read.rawPayload), ['Buongiorno Łukasz'])
 })
 
-t.test('missing variables are listed in an ASCII header, and the PDF is created all the same', async (t) => {
+t.test('missing variables are listed in an ASCII header, and the PDF is created nevertheless', async (t) => {
   const body = { template: pageWith('<p>{{ città }}{{ nome }} x</p>'), data: {} }
   const response = await post('/api/generate-pdf', { ...body, nome: 'perché' }, anna.headers)
   t.same(JSON.parse(String(response.headers['x-pdf-warnings'])), [
@@ -104,7 +104,7 @@ t.test('a report is returned as PDF, and appears in the caller\'s list and histo
   t.ok(read.rawPayload.equals(response.rawPayload), 'the same bytes')
 })
 
-t.test('a caller who prefers JSON gets the report’s URL; otherwise a machine’s PDF is not stored', async (t) => {
+t.test('a caller who prefers JSON gets the report’s URL, and otherwise a machine’s PDF is not stored', async (t) => {
   const rows = sampleRows(2)
   const before = (await call('GET', '/api/history')).json<{ data: object[] }>().data.length
   const bytes = await call('POST', '/api/generate-template', { rows })
@@ -128,7 +128,7 @@ t.test('a machine creates a report for a person, who then owns it', async (t) =>
   t.equal(list.data.length, 1)
 })
 
-t.test('a person sees only their own PDFs; the server key and administrators see all', async (t) => {
+t.test('a person sees only their own PDFs, and the server key and administrators see all', async (t) => {
   const { download_url } = (await post('/api/generate-pdf', { template: pageWith('x') }, anna.headers)).json<Made>()
   const path = pathOf(download_url)
   const list = `/api/csv-pdf-list?user_id=${anna.id}`
@@ -176,7 +176,7 @@ t.test('a deleted PDF is deleted with its file', async (t) => {
   t.equal((await get('/api/csv-pdf-download/1', anna.headers)).statusCode, 404)
 })
 
-t.test('the same Idempotency-Key creates one PDF: a repeated request gets its bytes or its URL', async (t) => {
+t.test('the same Idempotency-Key creates one PDF, and a repeated request gets its bytes or its URL', async (t) => {
   const franca = await person(test, 'franca')
   const headers = { ...franca.headers, 'idempotency-key': 'uno' }
   const body = { rows: sampleRows(3) }
@@ -204,7 +204,7 @@ t.test('rows that are no list of objects, or too many, are a 400; a body that is
   t.equal(long.statusCode, 413)
 })
 
-t.test('many concurrent requests are all answered, each with its own PDF', async (t) => {
+t.test('many concurrent requests all get a response, each with its own PDF', async (t) => {
   const names = Array.from({ length: 12 }, (_, at) => `nome ${at}`)
   const responses = await Promise.all(names.map((nome) =>
     post('/api/generate-pdf', { template: pageWith('{{ nome }}'), data: { nome } }, anna.headers)))
@@ -261,7 +261,7 @@ t.test('JSON is a 415, and a form without the file is a 400', async (t) => {
   t.match(empty.json(), { status: 400, dettagli: [{ campo: 'file' }] })
 })
 
-t.test('the same Idempotency-Key with the same file gives the same PDF, with another file a 422', async (t) => {
+t.test('the same Idempotency-Key with the same file gives the same PDF, and with another file a 422', async (t) => {
   const key = { 'idempotency-key': 'csv' }
   const first = await send('a\n1', {}, key)
   const second = await send('a\n1', {}, key)

@@ -1,6 +1,6 @@
 import type { TestApp } from '#test/helper.ts'
 
-/** Rows of a financial report by the contract. Each amount is ten cents plus the row's number in whole euros. */
+/** Rows of a financial report in the contract's format. Each amount is ten cents plus the row's number in euros. */
 export function sampleRows (count: number): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, at) => ({
     listingId: `L${at % 3}`,
@@ -14,7 +14,7 @@ export function sampleRows (count: number): Record<string, unknown>[] {
   }))
 }
 
-/** A signed-in person: the header with their token, and the id. */
+/** A signed-in person: the header with a token, and the id. */
 export async function person (
   { app, token }: Pick<TestApp, 'app' | 'token'>, name: string, role: 'operator' | 'admin' = 'operator'
 ) {

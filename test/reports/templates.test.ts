@@ -73,12 +73,12 @@ t.test('concurrent saves of one template each get their own version, and exactly
   t.same(data.map(({ versione }) => versione), [6, 5, 4, 3, 2, 1])
 })
 
-t.test('fifty versions of a template are kept, and they are deleted with it', async (t) => {
+t.test('fifty versions of a template are kept, and deleted with it', async (t) => {
   const id = 'eeeeeeeeeeeeeeee'
   const save = (version: number) =>
     put(id, { nome: `Versione ${version}`, template: pageWith(`${version}`), esempio: { version } })
   await save(1)
-  // As if these had been saved, too.
+  // Simulates that these were also saved.
   await app.sql`
     insert into pdf_template_versions (id, versione, nome, template, esempio, variabili, updated_at)
     select id, n, 'Versione ' || n, replace(template, '1', n::text), jsonb_build_object('version', n), variabili, now()
@@ -101,7 +101,7 @@ t.test('fifty versions of a template are kept, and they are deleted with it', as
   t.notMatch((await call('GET', URL)).body, id)
 })
 
-t.test('only administrators change templates; every authenticated caller reads and tries them', async (t) => {
+t.test('only administrators change templates, and every authenticated caller reads and tries them', async (t) => {
   for (const headers of [anna, { 'x-api-key': 'chiave-di-prova-0123456789' }]) {
     const body = { nome: 'x', template: pageWith('x') }
     t.equal((await app.inject({ method: 'PUT', url: `${URL}/${ID}`, payload: body, headers })).statusCode, 403)
@@ -111,7 +111,7 @@ t.test('only administrators change templates; every authenticated caller reads a
   t.equal((await app.inject({ url: URL })).statusCode, 401)
 })
 
-t.test('the templates of the product are read-only', async (t) => {
+t.test('the built-in templates are read-only', async (t) => {
   for (const id of [REPORT, LETTER]) {
     const read = (await call('GET', `${URL}/${id}`)).json<{ data: { template: string, variabili: string[] } }>().data
     t.match(read.template, /^<document /)
@@ -134,7 +134,7 @@ t.test('a copy of the report’s template produces reports', async (t) => {
   t.match((await readPages(response.rawPayload)).join(' '), /Le righe .*A 1,00 €/)
 })
 
-t.test('a preview uses the given data, else the example; nothing is stored', async (t) => {
+t.test('a preview uses the given data, else the example, and is not stored', async (t) => {
   await put(ID, { nome: 'Conferma', template, esempio })
   const text = async (body: object) =>
     (await readPages((await call('POST', `${URL}/${ID}/preview`, body)).rawPayload))[0]
@@ -144,7 +144,7 @@ t.test('a preview uses the given data, else the example; nothing is stored', asy
   t.equal(data.length, 1, 'the template of the first test')
 })
 
-t.test('an invalid template is not saved, and the answer has line and column', async (t) => {
+t.test('an invalid template is not saved, and the response has line and column', async (t) => {
   const cases = [
     ['<document>\n <page><nix/></page></document>', 'ELEMENTO_SCONOSCIUTO', 2],
     [pageWith('{% if a %}'), 'SINTASSI_NON_VALIDA', 1],
@@ -184,7 +184,7 @@ t.test('changes of templates are audited', async (t) => {
   for (const action of ['modello_salvato', 'modello_eliminato']) t.match(body, action)
 })
 
-t.test('names of JavaScript\'s own properties are refused, or treated as ordinary fields', async (t) => {
+t.test('names of JavaScript\'s own properties are refused, or have no special meaning', async (t) => {
   for (const name of ['constructor', 'toString', 'hasOwnProperty', 'length']) {
     const rows = [{ [name]: '1.00', listingTitle: 'constructor' }, { listingTitle: '__proto__' }]
     t.equal((await call('POST', '/api/generate-template', { rows })).statusCode, 200, name)
@@ -214,7 +214,7 @@ t.test('rows that each have other columns are refused before all of them are exa
   t.same(logs.filter(({ level }) => Number(level) >= 50), [], 'no error is logged')
 })
 
-t.test('a column with dots in its name is shown and summed like any other', async (t) => {
+t.test('a column with dots in its name is shown and added up like any other', async (t) => {
   const rows = [{ 'Importo es. IVA': '10.50', 'a.b': 'uno' }, { 'Importo es. IVA': '0.50', 'a.b': 'due' }]
   const text = (await readPages((await call('POST', '/api/generate-template', { rows })).rawPayload)).join(' ')
   t.match(text, /11,00/)
@@ -229,9 +229,9 @@ t.test('layouts that repeatedly fail to render do not block other PDFs', async (
   t.equal((await call('POST', '/api/generate-pdf', { template: pageWith('dopo') })).statusCode, 200)
 })
 
-t.test('a PDF that takes too long ends only its thread, and the next request is answered', async (t) => {
+t.test('a PDF that takes too long ends only its thread, and the next request succeeds', async (t) => {
   const template = pageWith('{% for i in (1..2500) %}<p>{{ testo }}</p>{% endfor %}')
-  // It would take several seconds.
+  // The task would take several seconds.
   const { run } = app.pdfWorkers
   app.pdfWorkers.run = (task, job, options) => run(task, job, { ...options, deadlineMs: 1000 })
   t.teardown(() => { app.pdfWorkers.run = run })
@@ -243,7 +243,7 @@ t.test('a PDF that takes too long ends only its thread, and the next request is 
   t.same(await readPages(read.rawPayload), ['dopo'])
 })
 
-t.test('other programs read our PDFs', async (t) => {
+t.test('other programs read the PDFs', async (t) => {
   const folder = temporaryFolder(t)
   const save = (name: string, { rawPayload }: { rawPayload: Buffer }) => {
     const file = join(folder, `${name}.pdf`)
@@ -255,7 +255,7 @@ t.test('other programs read our PDFs', async (t) => {
   const long = save('long', await report(400))
   const letter = save('letter', await call('POST', `${URL}/${LETTER}/preview`, {}))
 
-  t.test('qpdf finds nothing wrong', { skip: !has('qpdf') && 'qpdf is not installed' }, async (t) => {
+  t.test('qpdf finds no error', { skip: !has('qpdf') && 'qpdf is not installed' }, async (t) => {
     for (const file of [short, long, letter]) {
       const { status, stdout, stderr } = spawnSync('qpdf', ['--check', file], { encoding: 'utf8' })
       t.equal(status, 0, `${file}: ${stdout}${stderr}`)

@@ -4,13 +4,13 @@ import t from 'tap'
 import { ENGLISH } from './budget.ts'
 import { ROOT } from './lint.ts'
 
-/* A sentence names its subject: it does not begin with a relative clause. Questions may. */
+/* A sentence names its subject, so it does not begin with a relative clause. Questions may. */
 
 const BEGINS = /^(?:What(?:ever)?|Who(?:ever|se|m)?|Of|Where(?:ver)?|Nobody|Nothing|Somebody|Something)\b(?!.*\?$)/
 const SOURCES = ['{src,schemas,drizzle,test,.ci}/**/*.{ts,sql,cjs,mjs}', '.*.{cjs,mjs}', '.env.example']
 const PAGES = ['*.md', '{src,test,drizzle,fixtures,.github,.deploy}/**/*.md']
 
-/** A migration does not change any more; the other one is the example below. */
+/** A migration cannot be changed any more. The other exception is the example below. */
 const EXCEPTIONS = ['Where the role may not create the extension, the search works without', 'Who asks is told.']
 
 function sentences (text: string): string[] {

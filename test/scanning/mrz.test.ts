@@ -69,7 +69,7 @@ const refused: [title: string, lines: string[], campi: string[], text: RegExp][]
 
 interface Vector { title: string, lines: string[], expected: Partial<ParsedMrz> }
 
-/** A vector of another project's tests; null means unknown. */
+/** A sample from another project's tests. Null means unknown. */
 interface PublicVector {
   lines: string[]
   layout: string
@@ -82,7 +82,7 @@ const CHECKS = {
   doc: 'docNumber', birth: 'birthDate', expiry: 'expiryDate', opt: 'optionalData', comp: 'composite'
 } as const
 
-/** Indices of driving licences, which are not ICAO layouts, and of lines that are no zone. */
+/** Indices of driving licences, which have no ICAO layout, and of lines that are no zone. */
 const REFUSED = [12, 23, 47, 74]
 const PUBLIC = new URL('../../../shared/data/mrz/vectors.json', import.meta.url)
 
@@ -91,7 +91,7 @@ const read = (lines: string[]) => {
   return present(parseZone(checked.layout, checked.lines, TODAY))
 }
 
-t.test('a foreign passport gives a guest with police codes, lacking only the birth place', async (t) => {
+t.test('a foreign passport gives a guest with police codes, without the birth place', async (t) => {
   t.same(await scan({}), {
     parsed: {
       format: 'TD3',
@@ -126,7 +126,7 @@ t.test('a foreign passport gives a guest with police codes, lacking only the bir
   })
 })
 
-t.test('a scanned guest can be saved unchanged except for the list of missing fields', async (t) => {
+t.test('a scanned guest can be saved unchanged, except for the list of missing fields', async (t) => {
   const { id } = await create(call, { check_in: TODAY })
   const { ospite: { da_completare: missing, ...guest } } = await scan({ sex: '' })
   t.same(missing.filter((name) => !(name in GuestInput.properties)), [])
@@ -158,7 +158,7 @@ t.test('an Italian document lacks the comune of issue, and a foreign one has the
   t.match(ospite, { cittadinanza: '100000216', luogo_rilascio: '100000216' })
 })
 
-t.test('a code that is no state maps to its citizenship or stays empty with a warning', async (t) => {
+t.test('a code that is no state gives its citizenship, or stays empty with a warning', async (t) => {
   const citizenships = {
     XXA: '100000999', RKS: '100001002', GBD: '100000219', ROM: '100000235', XXB: '', UTO: '', UNO: '', XPO: ''
   }
@@ -181,7 +181,7 @@ t.test('visas and residence permits are no identity documents, so their numbers 
   }
 })
 
-t.test('warns about expired documents and minors by calendar day', async (t) => {
+t.test('warns about expired documents and minors, by calendar day', async (t) => {
   t.equal(about(await scan({ expiry: '2025-12-31' }), 'expiryDate'), 'Il documento è scaduto il 31/12/2025')
   t.equal(about(await scan({ expiry: TODAY }), 'expiryDate'), '', 'valid on its last day')
   t.match(about(await scan({ birth: '2008-01-02' }), 'birthDate'), /minorenne.*17/)
@@ -207,14 +207,14 @@ t.test('warns about truncated names and names with digits, and lists missing one
   t.match(ospite, { nome: '', da_completare: ['nome'] })
 })
 
-t.test('fillers inside a document number are removed for the guest with a warning', async (t) => {
+t.test('fillers inside a document number are removed for the guest, with a warning', async (t) => {
   const response = await scan({ number: '123456<AA' })
   t.equal(response.parsed.docNumber, '123456<AA')
   t.equal(response.ospite.numero_documento, '123456AA')
   t.match(about(response, 'numero_documento'), /confrontarlo/)
 })
 
-t.test('the French card until 2021 has no expiry, which gives a warning', async (t) => {
+t.test('the French card until 2021 has no expiry date, which causes a warning', async (t) => {
   const response = await scan({ code: 'ID', number: '050693202043' }, 'FRA')
   t.match(response.parsed, { format: 'TD2', layout: 'FRA', expiryDate: '', valid: true })
   t.match(about(response, 'expiryDate'), /francese/)
@@ -252,7 +252,7 @@ t.test('proposes the comune of birth of an Italian card only when its text is un
 })
 
 for (const [title, lines, campi, text] of refused) {
-  t.test(`returns 400 naming the line at fault: ${title}`, async (t) => {
+  t.test(`returns a 400 that names the line: ${title}`, async (t) => {
     const response = await call('POST', '/api/mrz/parse', { lines })
     const { status, error, dettagli } = response.json<{
       status: number, error: string, dettagli: { campo: string }[]
@@ -311,7 +311,7 @@ function hasValues (layout: Layout, lines: string[], holder: ZoneValues): boolea
   return Object.entries(holder).every(([name, value]) => read[name as keyof ZoneValues] === value)
 }
 
-/** Fake network output for these lines, with `doubt` as the second choice at some positions. */
+/** Simulated output of the network for these lines, with `doubt` as the second choice at some positions. */
 function seen (lines: readonly string[], doubt: { line: number, at: number, char: string, log: number }[] = []) {
   return lines.map((text, line) => Array.from(text, (char, at) => {
     const logs = new Float32Array(ALPHABET.length).fill(-20)
@@ -325,7 +325,7 @@ function seen (lines: readonly string[], doubt: { line: number, at: number, char
 
 const readAs = (layout: Layout) => READABLE.find((each) => each.layout === layout)!
 
-t.test('a zone of every layout survives a write and parse round trip with valid digits', async (t) => {
+t.test('a zone of every layout is the same after it is written and parsed, with valid digits', async (t) => {
   const met = new Set<string>()
   fc.assert(fc.property(document, ({ layout, holder }) => {
     met.add(layout.name)
@@ -340,7 +340,7 @@ t.test('a zone of every layout survives a write and parse round trip with valid 
 t.test('one wrong character of a checked field is detected exactly when the sum differs', async () => {
   const changed = document.chain(({ layout, holder }) => fc.record({
     layout: fc.constant(layout),
-    // Long numbers have their check digit elsewhere.
+    // The check digit of long numbers is elsewhere.
     lines: fc.constant(writeZone(layout, { ...holder, number: holder.number.slice(0, 9) })),
     field: fc.constantFrom(...layout.checked),
     at: fc.nat(),
@@ -373,7 +373,7 @@ t.test('parses lines of any characters without throwing', async () => {
   }), { numRuns: 2000 })
 })
 
-t.test('a partial date is impossible if no calendar has it, and otherwise incomplete', async (t) => {
+t.test('an incomplete date is impossible if no calendar has it, and otherwise incomplete', async (t) => {
   const faultOf = (text: string) => birthDate(text, 0, TODAY).fault
   for (const text of ['7413<<', '74<<32']) t.equal(faultOf(text), 'impossible', text)
   for (const text of ['<<<<<<', '7400<<', '74<<<<', '7412<<']) t.equal(faultOf(text), 'incomplete', text)
@@ -395,7 +395,7 @@ t.test('an expiry date is at most fifty years ahead, and otherwise in the past',
     ['2076-12-31', '1977-01-01', '1999-12-31', '2000-01-01'])
 })
 
-t.test('corrects a letter misread as a digit when check digits prove it', async (t) => {
+t.test('corrects a letter that was read as a digit when check digits prove it', async (t) => {
   const wrong = CARD.with(0, CARD[0]!.replace('CA00000AA4', 'CAO0000AA4'))
   const doubt = [{ line: 0, at: 7, char: '0', log: -2 }]
   const { free, proven } = solve(readAs(layoutOf(CARD)!), seen(wrong, doubt))
@@ -411,7 +411,7 @@ t.test('does not correct a document that is printed with a wrong digit', async (
   t.ok(proven === undefined || free.likelihood - proven.likelihood > 9)
 })
 
-t.test('a proven reading always has valid check digits', async (t) => {
+t.test('a reading that check digits prove always has valid check digits', async (t) => {
   let proofs = 0
   const noise = fc.constantFrom(...READABLE).chain((readable) => fc.record({
     readable: fc.constant(readable),
@@ -425,7 +425,7 @@ t.test('a proven reading always has valid check digits', async (t) => {
     if (proven === undefined) return true
     proofs++
     const { checks, birth, expiry } = parseZone(readable.layout, proven.lines, TODAY)
-    // Invalid days are reported separately from digits, and long numbers are checked elsewhere.
+    // Invalid days are reported separately from digits, and other code checks long numbers.
     return (checks.birthDate !== false || birth.fault === 'impossible' || birth.fault === 'incomplete') &&
       (checks.expiryDate !== false || expiry!.fault === 'impossible' || expiry!.fault === 'incomplete') &&
       (checks.docNumber || readable.layout.longNumber === true) &&
@@ -442,7 +442,7 @@ t.test('a filler replaces a check digit only after an empty field, even when the
   t.equal(proven?.lines[1]!.slice(0, 15), sum[1]!.slice(0, 15))
 })
 
-t.test('corrects issuer and nationality by the list, but keeps a clear unlisted code', async (t) => {
+t.test('corrects issuer and nationality with the list, but keeps a clear code outside the list', async (t) => {
   const { free } = solve(readAs(layoutOf(CARD)!), seen(
     CARD.with(0, CARD[0]!.replace('ITA', '1TA')), [{ line: 0, at: 2, char: 'I', log: -1 }]
   ))

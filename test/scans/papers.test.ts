@@ -11,11 +11,11 @@ import { build } from '#test/helper.ts'
 import { writeZone, type ZoneValues } from '#test/scanning/mrz/write-zone.ts'
 import type { Static } from '@sinclair/typebox'
 
-/* Documents that lack what the police record wants are stored, and the rules say the way on to the Send. */
+/* Documents without data that the police require are stored, and the rules give advice until the Send. */
 
 const { app, call } = await build(t, {}, undefined, { clock: clockAt(`${today}T12:00:00Z`) })
 const GERMANY = '100000216'
-/** The fields that no zone has, for a holder born in Germany. */
+/** The fields that no zone contains, for a holder born in Germany. */
 const BORN = { stato_nascita: GERMANY }
 const PASSPORT = { tipo_documento: 'PASOR', numero_documento: 'C01X00T99', luogo_rilascio: GERMANY }
 
@@ -23,13 +23,13 @@ interface Paper {
   title: string
   layout?: 'TD1' | 'TD2' | 'TD3' | 'MRV-A'
   zone: Partial<ZoneValues>
-  /** A notice of the parsed zone. */
+  /** A warning about the parsed zone. */
   notice?: RegExp
-  /** The guest as stored. */
+  /** The guest as it is stored. */
   stored?: Record<string, string | null>
-  /** The errors of the stored guest: a field and its way on. */
+  /** The expected errors of the stored guest: a field and its advice. */
   errors: Record<string, RegExp>
-  /** The fields that the host enters then. */
+  /** The fields that the host then enters. */
   fix: Record<string, string>
   /** A part of the line that is sent. */
   line?: string
@@ -154,7 +154,7 @@ const PAPERS: readonly Paper[] = [
 const LETTERS = 'ABCDEFGHILMNOPQ'
 
 PAPERS.forEach(({ title, layout = 'TD3', zone, notice = /./, stored = {}, errors, fix, line }, at) => {
-  t.test(`${title} is parsed, stored and, once completed, sent`, async (t) => {
+  t.test(`${title} is parsed, stored and, when complete, sent`, async (t) => {
     const values: ZoneValues = {
       code: 'P',
       issuer: 'D',
@@ -224,7 +224,7 @@ function pick (stored: Record<string, string | null>) {
 
 const LONG = 'MARIA DE LOS ANGELES GUADALUPE TERESA CONCEPCION DE BORBON'
 
-t.test('fields as a host types them are stored, and the rules say the right value', async (t) => {
+t.test('fields as a host types them are stored, and the rules name the right value', async (t) => {
   const cases: [changes: Record<string, string>, campo: string, way: RegExp][] = [
     [{ cognome: LONG }, 'cognome', /58 caratteri: il massimo è 50.*«MARIA DE LOS ANGELES GUADALUPE TERESA CONCEPCION»/],
     [{ nome: LONG }, 'nome', /il massimo è 30.*«MARIA DE LOS ANGELES GUADALUPE»/],
@@ -263,7 +263,7 @@ const SCAN = {
   name: 'ADA', surname: 'PROVETTI', docNum: 'C01X00T47', birthDate: '1970-05-15', gender: 'F', nationality: 'DEU'
 }
 
-t.test('a scan reads back as the document prints it, whatever it lacks', async (t) => {
+t.test('a scan is returned as the document prints it, with any missing data', async (t) => {
   const cases: Partial<typeof SCAN>[] = [
     { name: '' }, { surname: '' }, { gender: '' }, { gender: 'X' }, { docNum: '' }, { nationality: '' },
     { birthDate: '' }, { birthDate: '1970-00-00' }, { birthDate: '1970-05-00' },
@@ -310,7 +310,7 @@ t.test('a saved scan warns about unknown states and wrongly decoded names', asyn
   }
 })
 
-t.test('a toddler whose family was sent before is sent alone, once the document is known', async (t) => {
+t.test('a toddler whose family was already sent is sent alone, after the document is known', async (t) => {
   const { id } = await create(call, { check_in: today, numero_ospiti: 3 })
   const parents = [
     single({ tipo_alloggiato: '17', cognome: 'NIDI', numero_documento: 'CA54321AA' }),
@@ -328,7 +328,7 @@ t.test('a toddler whose family was sent before is sent alone, once the document 
   t.match((await send()).json(), { success: true })
 })
 
-t.test('a person with two documents is one guest: of the passport, whatever is scanned afterwards', async (t) => {
+t.test('a person with two documents is one guest, with the passport, in any order of scans', async (t) => {
   const { id } = await create(call, { check_in: today, numero_ospiti: 2 })
   const scan = async (guest_idx: number, changes: Partial<typeof SCAN> & { documentCode: string }) => {
     const saved = await call('POST', '/api/save-scan', { ...SCAN, issuingCountry: 'DEU', ...changes })

@@ -56,7 +56,7 @@ t.test('an invalid scan is a 400 that names every wrong field, and nothing is st
   t.same(await app.sql`select count(*)::int as n from scansioni`, before)
 })
 
-t.test('a scan for a missing booking is a 404, for a missing place a 400', async (t) => {
+t.test('a scan for a missing booking is a 404, and for a missing place a 400', async (t) => {
   t.equal((await save({ prenotazione_id: 2_000_000, guest_idx: 0, image })).statusCode, 404)
   const { id } = await create(call, { numero_ospiti: 1 })
   t.same(fieldsAtFault(await save({ prenotazione_id: id, guest_idx: 1, image })), ['guest_idx'])
@@ -70,7 +70,7 @@ t.test('document data are encrypted in the database, and absent from logs', asyn
   t.notMatch(JSON.stringify(logs), /PROVETTI|CA00000AA/)
 })
 
-t.test('stored answers about a deleted scan or a removed guest are erased', async (t) => {
+t.test('stored responses about a deleted scan or a removed guest are erased', async (t) => {
   const key = { 'idempotency-key': 'una-scansione' }
   const first = await call('POST', '/api/save-scan', HOLDER, key)
   const { id } = first.json<{ id: number }>()
@@ -134,7 +134,7 @@ t.test('the list is newest first, in pages, and can be limited to a booking', as
   t.same(fieldsAtFault(await call('GET', `${SCANS}?cursor=abc`)), ['cursor'])
 })
 
-t.test('scans are deleted with their booking and with their guest, and those of others stay', async (t) => {
+t.test('scans are deleted with their booking and with their guest, and other scans stay', async (t) => {
   const { id: booking } = await create(call, { numero_ospiti: 2 })
   const { id: other } = await create(call, { numero_ospiti: 2 })
   await saveGuests(call, booking, [{ nome: 'Ada', cognome: 'Prova' }, { nome: 'Eva', cognome: 'Prova' }])
@@ -219,13 +219,13 @@ t.test('a foreign passport requires only the state of birth', async (t) => {
   })
 })
 
-t.test('the police\'s code is accepted as nationality, too', async (t) => {
+t.test('the police\'s code is also accepted as nationality', async (t) => {
   const id = await saved({ nationality: '100000215' })
   const response = await makeGuest(id, { prenotazione_id: await newBooking(), guest_idx: 0 })
   t.match(response.json(), { data: { ospite: { cittadinanza: '100000215' } } })
 })
 
-t.test('a guest keeps the fields that are still valid: the birth place of the same birth date, the type', async (t) => {
+t.test('a guest keeps fields that are still valid: birth place with the same birth date, and type', async (t) => {
   const booking = await newBooking(1)
   const guest = {
     ...{ nome: 'Bianca', cognome: 'Provetti', data_nascita: '1964-12-30', tipo_alloggiato: '16' },
@@ -276,7 +276,7 @@ t.test('saving a guest changes the version of the booking', async (t) => {
   t.not(await tag(), before)
 })
 
-t.test('a guest’s scan and its picture are deleted exactly as many days after the receipt as configured', async (t) => {
+t.test('a guest’s scan and picture are deleted the configured number of days after the receipt', async (t) => {
   const { id } = await create(first.call, { check_in: today, numero_notti: 2, numero_ospiti: 1 })
   await saveStay(first, id, [guest('UNO')])
   const image = (await jpeg()).toString('base64')

@@ -57,7 +57,7 @@ t.test('POST /api/settings/features creates an unknown key, sets a known one, an
   )
 })
 
-t.test('an invalid key or value is refused, and the answer names the field', async (t) => {
+t.test('an invalid key or value is refused, and the response names the field', async (t) => {
   for (const key of ['', 'A', 'a b', 'è', 'a/b', 'z'.repeat(65), 'a\n', 'a\u0000', 7, null]) {
     const response = await admin('POST', FEATURES, { key, enabled: true })
     t.equal(response.statusCode, 400, JSON.stringify(key))
@@ -68,7 +68,7 @@ t.test('an invalid key or value is refused, and the answer names the field', asy
   }
 })
 
-t.test('there are at most a thousand flags, and existing ones can still be set', async (t) => {
+t.test('at most a thousand flags are possible, and existing ones can still be set', async (t) => {
   const full = await build(t)
   const { admin } = administrator(full)
   await full.app.sql`insert into feature_flags (key, enabled) select 'f' || n, true from generate_series(1, 999) n`
@@ -109,7 +109,7 @@ const across = (address: string): Ask => async ({ url, payload, headers, ...rest
   return { status: response.status, body: await response.text() }
 }
 
-t.test('a change is effective in every process when it is answered', async (t) => {
+t.test('after the response to a change, it is effective in every process', async (t) => {
   const shared = {
     MASTER_KEY: randomBytes(32).toString('base64'),
     PUBLIC_URL: 'http://127.0.0.1:1',
@@ -146,7 +146,7 @@ t.test('a change is effective in every process when it is answered', async (t) =
   t.same(misses, [])
 })
 
-t.test('a change whose notification is lost becomes effective all the same', async (t) => {
+t.test('a change whose notification is lost becomes effective nevertheless', async (t) => {
   const { app } = one
   const silently = (work: string) => app.sql.begin(async (tx) => {
     await tx`alter table feature_flags disable trigger feature_flags_changed`
@@ -169,13 +169,13 @@ t.test('a change whose notification is lost becomes effective all the same', asy
     await seesAll(['a'])
   })
 
-  await t.test('without anything else, too', async () => {
+  await t.test('after some time, even without a notification', async () => {
     await silently("insert into feature_flags values ('b', true)")
     await seesAll(['a', 'b'])
   })
 })
 
-t.test('without the database the last known flags are answered, and maintenance stays on', async (t) => {
+t.test('without the database the last known flags are returned, and maintenance stays on', async (t) => {
   const { url } = await testDatabase(t)
   const gate = await gateTo(t, url)
   const server = await build(t, { DATABASE_URL: gate.url })
@@ -192,7 +192,7 @@ t.test('without the database the last known flags are answered, and maintenance 
     t.match(JSON.parse((await ask({ url: '/api/v1/paesi', headers: operator })).body), { codice: 'MANUTENZIONE' })
   }
   await check()
-  // As after a change whose new value cannot be read.
+  // The state after a change whose new value cannot be read.
   await app.settings.inForce()
   await check()
   t.match(
@@ -217,7 +217,7 @@ const SIGN_IN = [
   'POST /auth/v1/factors/recovery-codes/verify'
 ]
 
-/** For the tests that switch it: each begins and ends without maintenance. */
+/** For the tests that switch maintenance on: each begins and ends without maintenance. */
 const off = (t: Test) => t.teardown(() => admin('POST', MAINTENANCE, { enabled: false }))
 
 const { police, server: ledgerHouse, admin: ledgerAdmin, decide } = await ledgerServer(t)
@@ -255,7 +255,7 @@ t.test('switching it on again replaces message and exceptions, and keeps the sta
   })))
 })
 
-t.test('an invalid change is refused, and the answer names the field', async (t) => {
+t.test('an invalid change is refused, and the response names the field', async (t) => {
   const fields = async (body: object) => {
     const response = await admin('POST', MAINTENANCE, body)
     t.equal(response.statusCode, 400)
@@ -270,7 +270,7 @@ t.test('an invalid change is refused, and the answer names the field', async (t)
   t.strictSame((await server.call('GET', MAINTENANCE)).json(), OFF)
 })
 
-t.test('during maintenance every route that is not public answers non-administrators with a 503', async (t) => {
+t.test('during maintenance every route that is not public responds to non-administrators with a 503', async (t) => {
   off(t)
   const { app, token } = server
   const operator = await token()
@@ -303,7 +303,7 @@ t.test('during maintenance every route that is not public answers non-administra
   await app.inject({ method: 'POST', url: MAINTENANCE, headers: by, payload: { enabled: true, message: 'Alle 14' } })
   for (const route of closed) {
     const responses = await Promise.all(callers.map((headers) => ask(route, headers)))
-    // One comparison for all callers, because each costs as much as a request.
+    // One comparison for all callers, because each comparison costs as much as a request.
     t.match(responses, callers.map(() => ({
       statusCode: 503, headers: { 'retry-after': '60', 'cache-control': 'no-store' }
     })), route.name)
@@ -369,7 +369,7 @@ let guests = 0
 
 const anybody = () => guestNo(++guests)
 
-/** The calls of an operation from now on. */
+/** The calls of an operation since this call. */
 function calls (operation: string) {
   const before = police.callsOf(operation).length
   return () => police.callsOf(operation).length - before
@@ -379,7 +379,7 @@ const count = async () => (await ledgerHouse.app.sql<{ n: number }[]>`select cou
 
 t.afterEach(() => ledgerAdmin('POST', MAINTENANCE, { enabled: false }))
 
-t.test('during maintenance nothing new is sent to the police, not even by an administrator', async (t) => {
+t.test('during maintenance no new guests are sent to the police, even by an administrator', async (t) => {
   const [guest, begun, before] = [anybody(), police.startedCalls.length, await count()]
   await ledgerAdmin('POST', MAINTENANCE, { enabled: true })
   const refused = await ledgerAdmin('POST', INVIO, invio([guest]))
@@ -391,7 +391,7 @@ t.test('during maintenance nothing new is sent to the police, not even by an adm
   t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest is still free')
 })
 
-t.test('administrators send what the exceptions allow, until they no longer do', async (t) => {
+t.test('administrators send guests while the exceptions allow it', async (t) => {
   const [guest, sends] = [anybody(), calls('Send')]
   await ledgerAdmin('POST', MAINTENANCE, { enabled: true, allow: ['invii'] })
   t.equal((await ledgerAdmin('POST', INVIO, invio([anybody()]))).statusCode, 200)
@@ -401,7 +401,7 @@ t.test('administrators send what the exceptions allow, until they no longer do',
   t.equal(sends(), 1)
 })
 
-t.test('during maintenance a decision to send again is refused; other decisions are allowed', async (t) => {
+t.test('during maintenance a decision to send again is refused, and other decisions are allowed', async (t) => {
   const sends = calls('Send')
   const { versione, data_arrivo, id } = await detail(ledgerHouse, await unknown(police, ledgerHouse, [anybody()]))
   const decide = (decisione: string) => ledgerAdmin('POST', `${INVII}/${id}/decisione`, {
@@ -447,7 +447,7 @@ t.test('a submission that waits when maintenance begins is sent by the sweep', a
   await until(async () => (await ledgerAdmin('GET', `${INVII}/${id}`)).json().data.stato === 'acquisito')
 })
 
-t.test('once the start of maintenance is answered, no submission becomes ready', async (t) => {
+t.test('after the response to the start of maintenance no submission becomes ready', async (t) => {
   for (let round = 0; round < 5; round++) {
     const sending = Array.from({ length: 6 }, () => ledgerAdmin('POST', INVIO, invio([anybody()])))
     await Promise.race(sending)

@@ -9,8 +9,8 @@ import { databaseUrl } from '#test/database.ts'
 import { readState, removeRun, STATE_FILE, type State } from './state.ts'
 
 /*
- * One cluster per run with one migrated template database. It lives in memory when there is room: copying and dropping
- * the 650 files of a database then takes a quarter of the CPU time.
+ * One cluster per run, with one migrated template database. It is in memory if there is enough, because then the copies
+ * of a database with its 650 files take a quarter of the CPU time.
  */
 const MEMORY = '/dev/shm'
 const ROOM = 3 * 2 ** 30
@@ -51,5 +51,5 @@ await migrate(databaseUrl(url, template))
 
 const state: State = { run: process.ppid, dataDir, url, template }
 writeFileSync(STATE_FILE, JSON.stringify(state), { mode: 0o600 })
-// The cluster outlives this process until `after.ts` stops it.
+// The cluster runs on after this process, until `after.ts` stops it.
 process.exit(0)

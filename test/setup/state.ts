@@ -3,7 +3,7 @@ import { userInfo } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { startEmbedded } from '#src/database/embedded/cluster.ts'
 
-/** Describes the run's cluster for test processes. One file per user of the folder. */
+/** The file that describes the run's cluster to test processes. Each user has a separate file. */
 export const STATE_FILE = fileURLToPath(
   new URL(`../../node_modules/.cache/locanda-test-${userInfo().uid}.json`, import.meta.url))
 

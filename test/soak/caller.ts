@@ -3,9 +3,9 @@ import type { Disturbances } from './disturbances.ts'
 
 /** The responses that clients received so far. */
 export interface ResponseCounts {
-  /** Counts by status class. `none`: the connection ended before a response. */
+  /** Counts by class of status. `none` means that the connection ended before a response. */
   classes: Record<string, number>
-  /** Missing responses and 503s that a fault excuses. */
+  /** Missing responses and 503s that a fault explains. */
   excused: number
   /** Unexpected responses, counted by request and status. */
   surprises: Map<string, number>
@@ -14,7 +14,7 @@ export interface ResponseCounts {
 export interface Asked {
   body?: object
   headers?: Record<string, string>
-  /** Any other status counts as a surprise. */
+  /** The expected statuses. Any other status is counted as unexpected. */
   expected?: readonly number[]
   /** The client disconnects after this time. */
   leaveAfterMs?: number

@@ -3,12 +3,12 @@ import type { Surroundings } from './surroundings.ts'
 
 /* Checks that all mails and events of a soak run were delivered. */
 
-/** The result of one check, which passed when `faults` is empty. */
+/** The result of one check. It has passed when `faults` is empty. */
 export interface Finding { name: string, detail: string, faults: string[] }
 
 interface Seen extends Surroundings { disturbances: Disturbances }
 
-/** Every stored mail arrived. Duplicates are allowed once per killed process or terminated connection. */
+/** Checks that every stored mail arrived. Duplicates are allowed once per killed process or ended connection. */
 export async function judgeMails (
   { smtp, connection: { sql }, disturbances }: Seen, promised: readonly string[]
 ): Promise<Finding> {
@@ -20,7 +20,7 @@ export async function judgeMails (
   const rows = await sql<{ message_id: string, stato: string }[]>`select message_id, stato from mails`
   const known = new Set(rows.map(({ message_id: id }) => id))
   const twice = [...arrived.values()].reduce((sum, count) => sum + count - 1, 0)
-  // Mails are sent one at a time, so each crash can repeat at most one.
+  // Mails are sent one at a time, so each crash can repeat at most one mail.
   const allowed = disturbances.all.filter(({ fault }) => fault === 'kill' || fault === 'database').length
   return {
     name: 'mails',
@@ -34,7 +34,7 @@ export async function judgeMails (
   }
 }
 
-/** The webhook received every event at least once. The follower received each one exactly once, in order. */
+/** Checks that the webhook received every event at least once, and the follower each one exactly once, in order. */
 export async function judgeEvents (
   { receiver, connection: { sql } }: Seen, from: number, heard: readonly string[]
 ): Promise<Finding> {

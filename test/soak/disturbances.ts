@@ -4,7 +4,7 @@ export type Fault = 'end' | 'kill' | 'database' | 'police' | 'mail' | 'receiver'
 /** A fault and its time, in milliseconds of the run. It is still active while `to` is missing. */
 export interface Disturbance { fault: Fault, from: number, to?: number }
 
-/** During these, and shortly after, a request may fail or get a 503. Other faults excuse nothing. */
+/** Faults during which, and shortly after which, a request may fail or get a 503. */
 const EXCUSES: readonly Fault[] = ['end', 'kill', 'database']
 const AFTER_MS = 10_000
 
@@ -15,7 +15,7 @@ export interface Disturbances {
   now (): number
   /** Records the start of a fault, and returns a function that records its end. */
   begin (fault: Fault): () => void
-  /** True when an excusing fault overlaps a request that began then and ends now. */
+  /** True when one of these faults overlaps a request that began at that time and ends now. */
   excuse (since: number): boolean
 }
 

@@ -8,7 +8,7 @@ import { DRIVER, type Surroundings } from './surroundings.ts'
 interface Planned { at: number, fault: Fault, lasts?: number }
 
 /**
- * Two long-running servers, whose memory must stay flat while services fail. Between them, short-lived servers end by
+ * Two long-running servers, whose memory must not grow while services fail. Between them, short-lived servers end by
  * SIGTERM or SIGKILL.
  */
 export const PLAN: readonly Planned[] = [

@@ -24,7 +24,7 @@ export async function finishAll (lives: Lives, { police, connection: { sql } }: 
   const isOver = (waiting: Waiting) => Object.values(waiting).every((count) => count === 0)
   for (;;) {
     await lives.end()
-    // Only while no server runs: otherwise an attempt in progress could be repeated.
+    // Only while no server runs, because otherwise an attempt in progress could be repeated.
     await sql`update invii set lease_fino_al = now() where stato in ('pronto', 'preso', 'in_invio')`
     await sql`update mails set next_attempt_at = now() where stato = 'in_coda'`
     await sql`update webhook_consegne set prossimo_tentativo = now() where stato = 'in_coda'`

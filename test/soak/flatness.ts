@@ -3,9 +3,8 @@ import { medianOf, steadyRise, theilSen } from './slope.ts'
 
 /**
  * Maximum growth per minute, above the noise. Garbage makes resident memory vary by tens of megabytes, so only its
- * level is compared.
- * The allocator keeps memory, so `held` may step: by 25 MB in the fifth minute of one life, by 20 in the second of
- * another. It fails only if it grows in both halves, or if the second half needs much more than the first.
+ * level is compared. The allocator keeps memory, so `held` may rise once, by 20 to 25 MB. The check of `held` fails
+ * only if it grows in both halves, or if the second half needs much more than the first.
  */
 const BOUNDS = {
   held: { perMinute: 1, unit: 'MB', mayStep: true },
@@ -16,7 +15,7 @@ const BOUNDS = {
 type Rising = keyof typeof BOUNDS
 type Figure = Rising | 'memory'
 
-/** In shorter windows, startup growth looks like a leak. */
+/** Minimum minutes of a window, because in a shorter one the growth after the start looks like a leak. */
 const SHORTEST_MINUTES = 3
 /** Minimum number of samples. With fewer, the check fails. */
 const FEWEST = 6

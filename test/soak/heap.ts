@@ -64,7 +64,7 @@ const COLLECT = 'HeapProfiler.collectGarbage'
 
 interface Notice { method?: string, params: { sessionId: string } }
 
-/** Collects garbage in worker threads. A thread that does not answer in time has ended or is busy. */
+/** Collects garbage in worker threads. A thread that does not respond in time has ended or is busy. */
 async function collectInThreads (socket: WebSocket): Promise<void> {
   const open = new Set<string>()
   const waiting = new AbortController()
@@ -123,7 +123,7 @@ async function happens (
       }, options)
       socket.addEventListener('close', gone, options)
       socket.addEventListener('error', gone, options)
-      // A close before the listeners were added fires no event.
+      // If the connection was closed before the listeners were added, no event occurs.
       if (socket.readyState > WebSocket.OPEN) gone()
       sleep(ASKED_MS, undefined, options).then(gone, () => {})
     })

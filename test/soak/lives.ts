@@ -3,9 +3,9 @@ import type { Disturbances } from './disturbances.ts'
 
 /** A sequence of servers, one at a time. */
 export interface Lives {
-  /** Undefined while none runs. */
+  /** The current server. Undefined while none runs. */
   current: ServerProcess | undefined
-  /** Counts from 1. */
+  /** Number of the current server, from 1. */
   number: number
   /** Counts log lines at level error or above, by message. */
   errors: Map<string, number>

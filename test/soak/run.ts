@@ -29,7 +29,7 @@ interface SoakResult {
   disturbances: readonly Disturbance[]
   responses: ResponseCounts
   servers: number
-  /** Lines at level error, by message. */
+  /** Number of log lines with level error, by message. */
   errors: ReadonlyMap<string, number>
   findings: Finding[]
 }

@@ -29,7 +29,7 @@ interface Subject {
   surroundings: Pick<Surroundings, 'connection' | 'inspector'>
 }
 
-/** Forces garbage collection only every n-th sample, so that the server mostly collects by itself. */
+/** Forces garbage collection only at every n-th sample, so that the server mostly collects by its own rules. */
 const HEAP_EVERY = 3
 
 /** Takes samples at an interval until aborted. */

@@ -1,7 +1,7 @@
-/** An attempt to leave the SQL role: the statement, and the SQLSTATE or status that it must end with. */
+/** An attempt to exceed the rights of the SQL role: the statement, and the SQLSTATE or status that it must get. */
 interface Attack { sql: string, ends: string }
 
-/** `200`: it may run, and must change nothing that is protected. */
+/** With `200` the statement may run, but must not change protected data. */
 const attacks = (ends: string, ...statements: string[]): Attack[] =>
   statements.map((sql) => ({ ends, sql }))
 
@@ -117,7 +117,7 @@ export const ATTACKS: readonly Attack[] = [
     'copy (select 1 / (n - 2) from generate_series(1, 3) n) to stdout',
     'copy ospiti (nome) from stdin'
   ),
-  // Objects of its own.
+  // Its own objects.
   ...attacks(
     '42501',
     'create table t (a int)',

@@ -36,7 +36,7 @@ const tables = await sql<{ name: string }[]>`
   where relnamespace = 'public'::regnamespace and relkind = 'r'
     and relname not in ('audit_log', 'jobs', 'sessions', 'prenotazioni_per_paese')`
 
-/** Sums the hashes of all rows, in any order: sorting a table's text takes ten times as long as summing its rows. */
+/** Adds up the hashes of all rows, because sorting the text of a table would take ten times as long. */
 const SUM = "select count(*) || ' ' || coalesce(sum(hashtextextended(t::text, 0)), 0) from"
 
 /** The structure of the database, and a sum over every protected row, in one statement. */
@@ -61,7 +61,7 @@ const FINGERPRINT = `
 const fingerprint = async () => (await sql.unsafe(FINGERPRINT, [], { prepare: true })).map((row) => ({ ...row }))
 const AT_A_TIME = 12
 
-t.test('no statement leaves the SQL role: each ends as expected, and protected data are unchanged', async (t) => {
+t.test('no statement exceeds the SQL role: each ends as expected, and protected data are unchanged', async (t) => {
   const before = await fingerprint()
   // No attack can undo the change of another one, so it is enough to check after each batch.
   for (let at = 0; at < ATTACKS.length; at += AT_A_TIME) {
@@ -79,7 +79,7 @@ t.test('the server and the console still work after the attacks', async (t) => {
   t.equal((await run('select 1')).statusCode, 200)
   t.equal((await call('GET', '/api/v1/prenotazioni')).statusCode, 200)
   t.match(await app.audit.verify(), { integro: true })
-  // Sessions end a little after their answer.
+  // Sessions end shortly after their response.
   await until(async () => (await sql`select from pg_stat_activity where usename = ${role}`).length === 0)
   const [locks] = await sql`select count(*)::int as n from pg_locks
     where locktype = 'advisory' and objid in ${sql(Object.values(LOCKS))}
@@ -136,7 +136,7 @@ t.test('a new table is closed by default', async (t) => {
   t.match((await run('select * from novita')).json(), { sqlstate: '42501' })
 })
 
-t.test('without CREATEROLE the server starts, the console is off and says why', async (t) => {
+t.test('without CREATEROLE the server starts, and the console is off and gives the reason', async (t) => {
   const owner = await testDatabase(t)
   const name = `semplice_${randomBytes(4).toString('hex')}`
   const database = decodeURIComponent(new URL(owner.url).pathname.slice(1))
@@ -183,13 +183,13 @@ const BOOKING = {
   numero_ospiti: 2
 }
 
-t.test('a statement without rows answers with an empty list', async (t) => {
+t.test('a statement without rows returns an empty list', async (t) => {
   t.match((await run('set work_mem = 64')).json(), { data: [], rowCount: 0, fields: [], status: 200 })
   t.match((await run('-- nothing')).json(), { data: [], rowCount: 0, fields: [], status: 200 })
   t.match((await run('select from prenotazioni where false')).json(), { data: [], rowCount: 0, fields: [] })
 })
 
-t.test('bookings and guests can be written, and the counts of countries follow', async (t) => {
+t.test('bookings and guests can be written, and the counts by country change with them', async (t) => {
   const columns = Object.keys(BOOKING).join(', ')
   const values = Object.values(BOOKING).map((value) => `'${value}'`).join(', ')
   const created = (await run(`insert into prenotazioni (${columns}) values (${values}) returning id`)).json()
@@ -224,7 +224,7 @@ t.test('settings that a statement gives to its role affect no other statement', 
   }
 })
 
-t.test('a statement that fails leaves nothing in the database', async (t) => {
+t.test('a statement that fails changes nothing in the database', async (t) => {
   t.match((await run("update prenotazioni set lingua = 'fr' where 1 / (id - id) = 1")).json(), { sqlstate: '22012' })
   const inside = "with w as (update prenotazioni set lingua = 'fr' returning id) select 1 / (id - id) from w"
   t.match((await run(inside)).json(), { sqlstate: '22012' })
@@ -249,7 +249,7 @@ t.test('every statement is audited before it runs, with personal data masked', a
   t.equal(found.statusCode, 200, 'the entry exists before the statement runs')
 })
 
-t.test('a statement that cannot be audited is not run', async (t) => {
+t.test('a statement that cannot be audited does not run', async (t) => {
   await app.sql`alter table audit_log add constraint nothing_more check (id < 0) not valid`
   t.teardown(() => app.sql`alter table audit_log drop constraint nothing_more`)
   t.equal((await run("update prenotazioni set lingua = 'xx'")).statusCode, 503)
@@ -267,7 +267,7 @@ t.test('no log line contains SQL, a password or a value', async (t) => {
   t.notMatch(text, /Mario Rossi/)
 })
 
-t.test('without QUERY_PASSWORD the console is disabled and says so, for any body', async (t) => {
+t.test('without QUERY_PASSWORD the console is off, and the response says so, for any body', async (t) => {
   const { app, token } = await build(t)
   for (const payload of [{ password: PASSWORD, sql: 'select 1' }, {}]) {
     const response = await app.inject({
@@ -281,13 +281,13 @@ t.test('without QUERY_PASSWORD the console is disabled and says so, for any body
   }
 })
 
-t.test('only the beginning of a message of millions of characters is shown', async (t) => {
+t.test('of a message with millions of characters only the beginning is shown', async (t) => {
   const response = await run('do $$ begin raise exception using message = repeat(chr(1), 9000000); end $$')
   t.equal(response.statusCode, 400)
   t.ok(response.body.length < 10_000)
 })
 
-t.test('processes ignore malformed `sync` notifications, and answer valid ones', async (t) => {
+t.test('processes ignore malformed `sync` notifications, and respond to valid ones', async (t) => {
   const own = '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f'
   const answered: string[] = []
   const last = Promise.withResolvers<void>()
@@ -304,7 +304,7 @@ t.test('processes ignore malformed `sync` notifications, and answer valid ones',
   t.same(answered, [own])
 })
 
-/** Values of the built-in types, each as its type and its text. */
+/** Values of the built-in types, each with its type and its text. */
 const VALUES: readonly (readonly [type: string, ...texts: string[]])[] = [
   ['boolean', 'true', 'false'],
   ['smallint', '-32768', '32767'],
@@ -339,7 +339,7 @@ t.test('a value of every built-in type becomes JSON from which PostgreSQL restor
   const given = VALUES.flatMap(([type, ...texts]) => texts.map((text) => ({
     type, text, literal: `e'${text.replaceAll('\\', '\\\\').replaceAll("'", "''")}'::${type}`
   })))
-  // All in one row, because each statement of the console has a connection of its own.
+  // All in one row, because each statement of the console opens a connection.
   const response = await run(`select ${
     given.map(({ literal }, n) => `${literal} as v${n}, (${literal})::text as t${n}`).join()}`)
   t.equal(response.statusCode, 200)
@@ -348,7 +348,7 @@ t.test('a value of every built-in type becomes JSON from which PostgreSQL restor
   const values = given.map(({ type }, n) => {
     const value = row[`v${n}`]
     if (typeof value === 'string' && !/^jsonb?$/.test(type)) return value
-    // The raw JSON text of the value: a parsed number would be a double already.
+    // The raw JSON text of the value, because a parsed number would already be a double.
     const begin = `"v${n}":`
     return body.slice(body.indexOf(begin) + begin.length, body.indexOf(`,"t${n}":`))
   })
@@ -360,7 +360,7 @@ t.test('a value of every built-in type becomes JSON from which PostgreSQL restor
   }
 })
 
-t.test('column names become distinct, and the first column with a name keeps it', async () => {
+t.test('column names become unique, and the first column with a name keeps it', async () => {
   const name = fc.constantFrom('a', 'a_2', 'a_3', 'b', '__proto__')
   fc.assert(fc.property(fc.array(name), (names) => {
     const distinct = distinctNames(names)
@@ -403,7 +403,7 @@ t.test('the masked text contains no part of a constant, and it is short', async 
   }))
 })
 
-t.test('a value of a gigabyte does not enter the memory of the server', async (t) => {
+t.test('a value of a gigabyte is never in the memory of the server', async (t) => {
   await run('select 1')
   const before = process.memoryUsage().rss
   let peak = before
@@ -416,7 +416,7 @@ t.test('a value of a gigabyte does not enter the memory of the server', async (t
   t.ok(peak - before < 150_000_000, `${peak - before} bytes`)
 })
 
-t.test('a statement whose answer is too large is rolled back', async (t) => {
+t.test('a statement whose response is too large is rolled back', async (t) => {
   const response = await run(`insert into prenotazioni
     (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'x', 'IT', 1, '2026-03-01', '2026-03-02', 1 from generate_series(1, 10001) returning id`)
@@ -426,7 +426,7 @@ t.test('a statement whose answer is too large is rolled back', async (t) => {
   t.equal((await run('select generate_series(1, 10000)')).json().rowCount, 10_000, 'ten thousand rows are not too many')
 })
 
-t.test('a statement is cancelled after 10 seconds even if it catches that; a concurrent third is a 503', async (t) => {
+t.test('a statement is cancelled after 10 seconds even if it catches that, and a third one is a 503', async (t) => {
   const stubborn = `do $$ begin loop
     begin perform pg_sleep(60); exception when query_canceled then null; end; end loop; end $$`
   const both = Promise.all([run('select pg_sleep(60)'), run(stubborn)])

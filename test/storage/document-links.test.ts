@@ -44,7 +44,7 @@ async function revoke (method: 'POST' | 'PUT' | 'DELETE', url: string, headers: 
   t.ok(statusCode < 300, `${method} ${url}: ${body}`)
 }
 
-/** Each way in which a person loses the credential that made a link. */
+/** Each way in which a person loses the credential with which a link was made. */
 const LOSSES: readonly [title: string, how: (person: { id: string, session: Headers }) => Promise<void>][] = [
   ['signs out', ({ session }) => revoke('POST', '/auth/v1/logout', session)],
   ['revokes all sessions', ({ session }) => revoke('POST', '/api/sessions/revoke-all', session)],
@@ -69,7 +69,7 @@ for (const [at, [title, lose]] of LOSSES.entries()) {
         t.equal(exp - iat, 60, way)
         t.same((await app.inject(url)).rawPayload, JPEG, way)
         const isByKey = headers !== session
-        // Signing out leaves the keys of a person.
+        // The keys of a person stay valid after the person signs out.
         if (!(isByKey && title === 'signs out')) urls.push(url)
       }
     }
@@ -106,7 +106,7 @@ t.test('links to other files keep their lifetime', async (t) => {
   t.equal((await app.inject(url)).statusCode, 200)
 })
 
-t.test('the audit log records each link to a guest\'s document, and each reading', async (t) => {
+t.test('the audit log records each link to a guest\'s document, and each access', async (t) => {
   const name = '14/1/back.jpg'
   const file = await store(test, 'documents', name)
   const signedIn = await signIn(app, 'dora', 'operator')

@@ -28,7 +28,7 @@ const NOW = Date.parse('2026-11-21T09:30:00Z')
 const port = await listen(app)
 const base = `http://127.0.0.1:${port}`
 const KEY = { 'x-api-key': API_KEY }
-/** Larger than any buffer on the way. */
+/** Larger than any buffer between server and client. */
 const LARGE = Buffer.alloc(24 * 1024 * 1024, 7)
 await store(test, 'public', 'grande', LARGE, { contentType: 'application/octet-stream' })
 await app.inject({
@@ -42,7 +42,7 @@ await app.inject({
 const filesOnDisk = () => readdirSync(join(dataDir, 'files'), { recursive: true, withFileTypes: true })
   .filter((entry) => entry.isFile()).map(({ name }) => name).sort()
 
-t.test('the proxy serves a file with headers that let a browser show it, and do nothing else with it', async (t) => {
+t.test('the proxy serves a file with headers that let a browser show it, and not run it', async (t) => {
   const { id } = await store(test, 'documents', NAME)
   const response = await call('GET', `/api/storage/documents/${NAME}`)
   t.equal(response.statusCode, 200)
@@ -63,7 +63,7 @@ t.test('the proxy serves a file with headers that let a browser show it, and do 
   t.match(head.headers, { 'content-length': String(JPEG.length), etag: `"${id}"` })
 })
 
-t.test('a range is answered with that range, and a cached file with a 304', async (t) => {
+t.test('a range gets exactly that range, and a cached file a 304', async (t) => {
   const { id, updated_at: changed } = await store(test, 'documents', NAME)
   const get = (headers: Record<string, string>) => call('GET', `/api/storage/documents/${NAME}`, undefined, headers)
   const part = await get({ range: 'bytes=2-5' })
@@ -110,7 +110,7 @@ t.test('files that a browser would execute are downloaded, not shown', async (t)
   }
 })
 
-t.test('an unknown bucket, an unknown file and another person\'s report get the same answer', async (t) => {
+t.test('an unknown bucket, an unknown file and another person\'s report get the same response', async (t) => {
   const [anna, bruno] = [await signIn(app, 'anna', 'operator'), await signIn(app, 'bruno', 'operator')]
   const bearer = ({ access_token: token }: typeof anna) => ({ authorization: `Bearer ${token}` })
   await store(test, 'reports', 'q1.pdf', 'pdf', { owner: `user:${anna.user.id}`, contentType: 'application/pdf' })
@@ -178,7 +178,7 @@ t.test('a link\'s token is no credential, and no credential is a link\'s token',
   }
 })
 
-t.test('neither a log line nor an answer repeats the token of a link', async (t) => {
+t.test('neither a log line nor a response repeats the token of a link', async (t) => {
   await store(test, 'documents', NAME)
   const url = pathOf(((await link('documents', NAME)).json() as { signedUrl: string }).signedUrl)
   const [, secret = ''] = url.split('?token=')
@@ -244,7 +244,7 @@ t.test('a client that does not read is disconnected, and its file closed', async
   const hasty = await build(t, {}, undefined, { times: { stalledReaderMs: 400 } })
   await store(hasty, 'public', 'grande', LARGE, { contentType: 'application/octet-stream' })
   const socket = await openSocket(t, await listen(hasty.app), target('GET', '/api/storage/public/grande', KEY))
-  // The answer has begun; nothing more is read.
+  // The response has begun, and the rest is not read.
   await once(socket, 'readable')
   const connections = () => new Promise<number>((resolve, reject) => {
     hasty.app.server.getConnections((err, count) => { err ? reject(err) : resolve(count) })
@@ -262,7 +262,7 @@ t.test('concurrent downloads of one caller are limited', async (t) => {
     t.teardown(() => socket.destroy())
     socket.on('error', () => {})
     socket.write(target('GET', '/api/storage/public/grande', KEY))
-    // The answer has begun; its end waits for a reader.
+    // The response has begun, and its end waits for a reader.
     await once(socket, 'readable')
     sockets.push(socket)
   }
@@ -314,7 +314,7 @@ t.test('a client gets the error that its file is too large, even without Content
   t.same(filesOnDisk(), before)
 })
 
-t.test('a client that disconnects after its file was rejected, before the answer, crashes nothing', async (t) => {
+t.test('a client that disconnects after its file was rejected, before the response, crashes nothing', async (t) => {
   const givenUp = Promise.withResolvers<void>()
   const goOn = Promise.withResolvers<void>()
   const slow = await build(t, {}, undefined, {
@@ -344,7 +344,7 @@ t.test('a client that disconnects after its file was rejected, before the answer
   t.equal((await slow.call('GET', '/api/storage/piccolo/x')).statusCode, 404)
 })
 
-t.test('an invalid or truncated form is refused as such', async (t) => {
+t.test('an invalid or incomplete form is refused with its own error', async (t) => {
   const part = '--x\r\nContent-Disposition: form-data; name=""; filename="a"\r\nContent-Type: text/plain\r\n\r\nab'
   for (const [type, payload] of [
     ['multipart/form-data', 'a=1'],

@@ -66,7 +66,7 @@ const PNG = Buffer.from('89504e470d0a1a0a', 'hex')
 t.test('the official client', async (t) => {
   const base = `http://127.0.0.1:${await listen(app)}`
   const { backendKey } = app.identity.directory.clientConfig
-  /** The official client, unmodified; without `who` it is not signed in. */
+  /** The official client, unmodified. Without `who` it is not signed in. */
   const client = async (who?: Who) => createClient(base, backendKey, {
     auth: { persistSession: false, autoRefreshToken: false },
     global: { headers: who ? { authorization: `Bearer ${await token(who)}` } : {} }
@@ -74,7 +74,7 @@ t.test('the official client', async (t) => {
   const admin = await client({ name: 'capo', role: 'admin' })
   const anna = await client({ name: 'anna' })
 
-  t.test('an administrator creates, changes, empties and deletes a bucket, except the product’s', async (t) => {
+  t.test('an administrator creates, changes, empties and deletes a bucket, except the built-in ones', async (t) => {
     const { storage } = admin
     t.same((await storage.createBucket('mappe', { public: false, fileSizeLimit: '1mb' })).data, { name: 'mappe' })
     t.match((await storage.createBucket('mappe')).error, { statusCode: '409', message: 'The resource already exists' })
@@ -101,7 +101,7 @@ t.test('the official client', async (t) => {
     t.match((await anna.storage.createBucket('mio')).error, { status: 403, statusCode: '403' })
   })
 
-  t.test('a file is returned as it was uploaded: as bytes, as a form, as a stream', async (t) => {
+  t.test('a file is returned unchanged after an upload as bytes, as a form, or as a stream', async (t) => {
     const files = anna.storage.from('public')
     const form = new FormData()
     form.append('', new Blob([PNG], { type: 'image/png' }), 'file.png')
@@ -232,7 +232,7 @@ t.test('the official client', async (t) => {
     })
   })
 
-  t.test('anyone may read files of public buckets, all others require credentials', async (t) => {
+  t.test('anyone may read files of public buckets, and all other files require credentials', async (t) => {
     await anna.storage.from('public').upload('aperto/logo.png', PNG, { contentType: 'image/png', cacheControl: '300' })
     const nobody = (await client()).storage
     const { data: { publicUrl } } = nobody.from('public').getPublicUrl('aperto/logo.png')
@@ -268,14 +268,14 @@ for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
   })
 }
 
-t.test('exactly one of two concurrent moves to one free name succeeds', async (t) => {
+t.test('of two concurrent moves to one free name exactly one succeeds', async (t) => {
   for (const name of ['d', 'e']) await store(test, 'public', name, name)
   const responses = await Promise.all([move('d', 'f'), move('e', 'f')])
   t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 400])
   t.match(responses.find(({ statusCode }) => statusCode === 400)!.json(), { code: 'KeyAlreadyExists' })
 })
 
-t.test('the protocol uploads no file to the product’s buckets, for any caller', async (t) => {
+t.test('the protocol uploads no file to the built-in buckets, for any caller', async (t) => {
   await upload('public/da.txt', KEY)
   for (const bucket of CLOSED) {
     for (const who of [KEY, OPERATOR, ADMIN]) {
@@ -291,7 +291,7 @@ t.test('the protocol uploads no file to the product’s buckets, for any caller'
   t.same(await app.db.select().from(objects).where(eq(objects.bucket, 'documents')), [])
 })
 
-t.test('no file of the product’s buckets can be moved or copied, even by an administrator', async (t) => {
+t.test('no file of the built-in buckets can be moved or copied, even by an administrator', async (t) => {
   for (const bucket of CLOSED) {
     await store(test, bucket, '1/0/front.jpg')
     const out = { bucketId: bucket, sourceKey: '1/0/front.jpg', destinationBucket: 'public', destinationKey: 'x.jpg' }
@@ -302,7 +302,7 @@ t.test('no file of the product’s buckets can be moved or copied, even by an ad
   }
 })
 
-t.test('an operator may delete document images, only an administrator letters, avatars and reports', async (t) => {
+t.test('an operator may delete document images, and only an administrator other files', async (t) => {
   for (const bucket of CLOSED) {
     const { id, object_id } = await store(test, bucket, '1/0/front.jpg')
     const byOperator = await send('DELETE', `/object/${bucket}`, OPERATOR, { prefixes: ['1/0/front.jpg'] })
@@ -332,7 +332,7 @@ t.test('only authenticated callers may use a bucket that an administrator create
   t.match((await send('GET', '/object/info/public/interni/a.txt', {})).json(), { code: 'NoSuchKey' })
 })
 
-t.test('a read-only key reads, lists and signs links, and changes nothing', async (t) => {
+t.test('a read-only key reads, lists and signs links, but cannot change files', async (t) => {
   const { user } = await signIn(app, 'anna', 'operator')
   const reading = { 'x-api-key': (await mintKey(app.db, app.identity.apiKeys, user.id, { scopes: 'lettura' })).apiKey }
   await upload('public/k.txt', KEY)
@@ -410,7 +410,7 @@ t.test('uploads refuse invalid names, and reads do not find them', async (t) => 
   t.equal((await call('GET', '/api/storage/d%2focs/x')).statusCode, 404)
 })
 
-t.test('an emptied bucket has no rows and can be deleted; the product’s buckets cannot be emptied', async (t) => {
+t.test('an emptied bucket has no rows and can be deleted, and built-in buckets cannot be emptied', async (t) => {
   await send('POST', '/bucket', ADMIN, { name: 'pieno' })
   for (const name of ['a', 'b', 'c/d']) await upload(`pieno/${name}`, OPERATOR)
   const before = await app.db.$count(objects, eq(objects.bucket, 'pieno'))
@@ -422,7 +422,7 @@ t.test('an emptied bucket has no rows and can be deleted; the product’s bucket
   for (const bucket of CLOSED) t.same((await send('POST', `/bucket/${bucket}/empty`, ADMIN, {})).json(), denied)
 })
 
-t.test('errors of rate limits, invalid URLs and maintenance have the protocol’s form, too', async (t) => {
+t.test('errors of rate limits, invalid URLs and maintenance also have the protocol’s form', async (t) => {
   const busy = await build(t, { DATABASE_URL: test.url, RATE_LIMIT_MAX: '3' })
   const ask = (url: string) => busy.app.inject({ url, headers: KEY })
   for (let count = 0; count < 3; count++) await ask('/storage/v1/bucket')
@@ -443,7 +443,7 @@ t.test('errors of rate limits, invalid URLs and maintenance have the protocol’
   await maintain(false)
 })
 
-t.test('preflight requests are answered without credentials on every path', async (t) => {
+t.test('preflight requests need no credentials on any path', async (t) => {
   const headers = {
     origin: ORIGIN, 'access-control-request-method': 'POST', 'access-control-request-headers': 'authorization,x-upsert'
   }

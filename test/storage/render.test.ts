@@ -38,7 +38,7 @@ await store(test, 'public', 'foto.jpg', await jpeg(400, 200))
 await store(test, 'public', 'foto.png', await png(400, 200), { contentType: 'image/png' })
 await store(test, 'public', 'foto.webp', await webp(400, 200), { contentType: 'image/webp' })
 
-t.test('a download resizes an image as `resize` says, and never enlarges it', async (t) => {
+t.test('a download resizes an image as `resize` requires, and never enlarges it', async (t) => {
   const shapes = {
     '100x100': { cover: '100x100', contain: '100x50', fill: '100x100' },
     '300x900': { cover: '300x200', contain: '300x150', fill: '67x200' },
@@ -58,7 +58,7 @@ t.test('a download resizes an image as `resize` says, and never enlarges it', as
   }
 })
 
-t.test('a public URL renders for anybody, as WebP for clients that accept it', async (t) => {
+t.test('anybody may use a public URL, with WebP for clients that accept it', async (t) => {
   const { data: { publicUrl } } = anna.from('public').getPublicUrl('foto.jpg', { transform: { width: 50, height: 50 } })
   t.match(publicUrl, '/render/image/public/public/foto.jpg?width=50&height=50')
   const plain = await fetch(publicUrl)
@@ -91,7 +91,7 @@ t.test('a rendition is upright and without metadata, and its quality is that of 
   t.equal(normal, await bytes('&quality=80'))
 })
 
-t.test('a signed link renders only the transformation that it was signed for', async (t) => {
+t.test('a signed link renders only the transformation for which it was signed', async (t) => {
   await store(test, 'avatars', 'anna.png', await png(400, 200), { contentType: 'image/png' })
   const { data } = await anna.from('avatars').createSignedUrl('anna.png', 60, {
     transform: { width: 64, height: 64, resize: 'cover' }
@@ -122,7 +122,7 @@ t.test('a private image is rendered only for callers who may read it', async (t)
   t.equal((await admin.from('reports').download('rapporto.png', { transform: { width: 10 } })).error, null)
 })
 
-t.test('a rendition of a guest’s document is in the audit log as a reading of the document', async (t) => {
+t.test('the audit log records a rendition of a guest’s document as an access to it', async (t) => {
   const document = await store(test, 'documents', '1/0/front.png', await png(), { contentType: 'image/png' })
   const readings = async () => (await app.sql`
     select from audit_log where action = 'documento_letto' and object = ${`file:${document.id}`}`).length
@@ -155,7 +155,7 @@ t.test('a file that is no image, a huge one and an invalid size are refused in t
   await refused('foto.jpg?format=gif', /querystring\/format/)
 })
 
-t.test('a rendition is made once, and clients can neither list nor read it as a file', async (t) => {
+t.test('a rendition is made once, and clients can neither list it nor read it as a file', async (t) => {
   await store(test, 'public', 'una.jpg', await jpeg())
   const before = (await renditions()).length
   const answers = await Promise.all(Array.from({ length: 5 }, () => render('public/public/una.jpg?width=10')))

@@ -13,13 +13,13 @@ const CANARY = 'segreto-che-nessuno-deve-leggere'
 const CASES = 400
 const STORED = /^[\da-f]{2}(?:\/[\da-f-]{36}(?:\.tmp)?)?$/
 
-/** Steps out of a folder, and targets there. */
+/** Steps out of a folder, and targets outside. */
 const fragment = fc.constantFrom(
   '..', '.', '...', '....//', '/', '//', '\\', '..\\', 'etc', 'passwd', '/etc/passwd', 'master.key', 'segreto.txt',
   'postgres', 'files', 'public', 'documents', '\0', ' ', '~', 'file:', 'C:', '%', ';', '?x', '..;', '.git',
   'proc/self/environ', '12/0/front.jpg'
 )
-/** The ways to encode a fragment in a URL. */
+/** The encodings of a fragment in a URL. */
 const encodings: Record<string, (text: string) => string> = {
   asItIs: (text) => text.replaceAll('\0', '%00').replaceAll(' ', '%20'),
   once: encodeEach((byte) => `%${byte}`),
@@ -83,7 +83,7 @@ t.test('no URL, in any encoding, names a file outside the storage', { skip: noSt
   writeFileSync(join(folder, 'public', 'segreto.txt'), CANARY)
   const { root, get, put } = await prepare(server.address, folder)
 
-  // A link in the place of a file leads nowhere.
+  // A link in place of a file must not be followed.
   const id = await put('collegato')
   const linked = join(root, id.slice(0, 2), id)
   rmSync(linked)
@@ -99,8 +99,8 @@ t.test('no URL, in any encoding, names a file outside the storage', { skip: noSt
   }), { numRuns: CASES })
   t.match(await get('saluto'), 'ciao', 'the server keeps running')
 
-  // Ignores a job's check of the free disk space, and the directory listing with which another one looks for chain
-  // heads that a crash has left.
+  // Ignores the check of free disk space by one job, and the directory listing by which another looks for left chain
+  // heads.
   const calls = (await end()).filter(({ text, paths }) =>
     !text.includes(' statfs(') && !(paths.every((path) => path === folder) && text.includes('O_DIRECTORY')))
   const named = calls.flatMap(({ paths, text, succeeded }) => paths.map((path) => ({ path, text, succeeded })))
@@ -125,7 +125,7 @@ function isAllowed (path: string, root: string, folder: string): boolean {
   return HEADS.some((head) => path.startsWith(join(folder, head)))
 }
 
-/** Every kind of request once, so that all modules are loaded. */
+/** Sends every kind of request once, so that all modules are loaded. */
 async function prepare (address: string, folder: string) {
   const headers = { 'x-api-key': API_KEY }
   const object = (name: string) => `${address}/storage/v1/object/authenticated/public/${name}`

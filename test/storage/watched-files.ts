@@ -5,7 +5,7 @@ import { setTimeout as wait } from 'node:timers/promises'
 
 const found = spawnSync('strace', ['-o', '/dev/null', '-e', 'trace=%file', 'true'])
 
-/** The reason, for `skip`, why this machine cannot trace processes. False when it can. */
+/** The reason why this machine cannot trace processes, for `skip`. False when it can. */
 export const noStrace = found.status === 0 ? false : 'strace is not installed, or may not trace'
 
 /** A system call that names a file, and whether it succeeded. */
@@ -13,7 +13,7 @@ interface FileCall { paths: string[], text: string, succeeded: boolean }
 
 /**
  * Traces every system call by which a process, in any of its threads, names a file.
- * @param log the file that the calls are written to
+ * @param log the file for the calls
  * @returns a function that ends the trace and returns the calls
  */
 export async function watchFiles (pid: number, log: string): Promise<() => Promise<FileCall[]>> {
@@ -21,7 +21,7 @@ export async function watchFiles (pid: number, log: string): Promise<() => Promi
     stdio: ['ignore', 'ignore', 'pipe']
   })
   const ended = once(tracer, 'exit')
-  // strace says so once it is attached to every thread.
+  // strace prints this when it has attached to every thread.
   let said = ''
   tracer.stderr.setEncoding('utf8').on('data', (text: string) => { said += text })
   while (!said.includes('attached')) {

@@ -31,7 +31,7 @@ const upload = async (path: string, headers: Record<string, string> = {}, method
 const rowOf = async (name: string) =>
   (await app.db.select().from(objects).where(eq(objects.name, name)))[0]!
 
-t.test('numbers and booleans may be written as texts, and a larger limit counts as the maximum', async (t) => {
+t.test('numbers and booleans may be written as texts, and a larger limit becomes the maximum', async (t) => {
   await upload('public/cifre/a.txt')
   const signed = await send('POST', '/object/sign/public/cifre/a.txt', KEY, { expiresIn: '60' })
   t.match(signed.json(), { signedURL: /token=/ })
@@ -56,7 +56,7 @@ t.test('numbers and booleans may be written as texts, and a larger limit counts 
   t.equal(strict.statusCode, 400, 'the API of this product stays literal')
 })
 
-t.test('media types may have parameters, quoted too, and a bucket compares types without them', async (t) => {
+t.test('media types may have parameters, even quoted ones, and a bucket ignores these', async (t) => {
   await admin.createBucket('tipi', { public: false, allowedMimeTypes: ['text/plain; charset=utf-8', 'image/*'] })
   for (const type of [
     'text/plain; charset="utf-8"', 'text/plain;charset=utf-8', 'text/plain; a="x;y=\\"z\\""; b=c',
@@ -123,7 +123,7 @@ t.test('a replaced file keeps its id, creation time and metadata, and the previo
   t.match((await files.info('posto/b.txt')).data, { id: before.id, createdAt: before.createdAt })
 })
 
-t.test('sixteen parallel upserts of one name all succeed, and one content remains', async (t) => {
+t.test('sixteen parallel upserts of one name all succeed, and the content of one remains', async (t) => {
   const responses = await Promise.all(Array.from({ length: 16 }, (_, n) =>
     upload('public/gara.txt', { 'x-upsert': 'true' }, 'POST', `testo ${n}`)))
   t.same(new Set(responses.map(({ statusCode }) => statusCode)), new Set([200]))
@@ -141,7 +141,7 @@ t.test('a list of buckets is complete', async (t) => {
   t.equal((await anna.listBuckets({ limit: 7 })).data?.length, 7)
 })
 
-t.test('a copy takes the metadata of the file, or those of the request', async (t) => {
+t.test('a copy has the metadata of the file, or those in the request', async (t) => {
   const files = anna.from('public')
   const options = { contentType: 'text/plain', cacheControl: '60', metadata: { da: 'origine' } }
   await files.upload('copie/a.txt', 'uno', options)
@@ -164,7 +164,7 @@ t.test('a copy takes the metadata of the file, or those of the request', async (
     { statusCode: '415' })
 })
 
-t.test('a bucket with settings that the server cannot keep is refused, created or changed', async (t) => {
+t.test('a bucket with settings that the server cannot apply is refused, in a creation or a change', async (t) => {
   await admin.createBucket('giusto', { public: false })
   const wrong: [settings: object, statusCode: string, message: RegExp][] = [
     [{ file_size_limit: FILE_BYTES_MAX + 1 }, '413', /maximum allowed size/],

@@ -2,8 +2,8 @@ import process from 'node:process'
 import { startSmtp } from '#test/smtp.ts'
 
 /*
- * An SMTP server on loopback that accepts every mail, prints it and delivers none: npm run mail-sink [-- PORT].
- * It runs until Ctrl-C. The server that sends there has SMTP_URL and MAIL_FROM as printed.
+ * An SMTP server on loopback that accepts every mail, prints it and delivers none: npm run mail-sink [-- PORT]. It runs
+ * until Ctrl-C. The server needs the printed SMTP_URL and MAIL_FROM to send there.
  */
 
 const [port = '2525'] = process.argv.slice(2)

@@ -80,7 +80,7 @@ t.test('no claim of a provider gives a right', async (t) => {
   }
 })
 
-t.test('the sessions of an unconfirmed account have ended when the owner’s callback is answered', async (t) => {
+t.test('when the owner’s callback gets its response, the sessions of an unconfirmed account have ended', async (t) => {
   const { app, provider, visit } = closed
   const done = await anew(closed)
   const { access_token: planted, user } = await signIn(app, 'anna', 'operator')
@@ -105,7 +105,7 @@ t.test('the sessions of an unconfirmed account have ended when the owner’s cal
   ])
 })
 
-t.test('an account never adopts an unverified address, and an invitation there promotes no stranger', async (t) => {
+t.test('an account never gets an unverified address, and an invitation to it gives a stranger no role', async (t) => {
   const { app, base, browser, provider, token } = open
   await anew(open)
   const { access_token: mallory, user } = await signIn(app, 'mallory', 'pending')
@@ -128,7 +128,7 @@ t.test('an account never adopts an unverified address, and an invitation there p
   t.equal((await ask('GET', '/api/v1/prenotazioni')).statusCode, 403, 'still pending')
 })
 
-t.test('a stranger who opens a person\'s linking URL links nothing to their account', async (t) => {
+t.test('a stranger who opens a person\'s linking URL links no identity to that person\'s account', async (t) => {
   const { app, base, browser, client, provider } = open
   await anew(open)
   const { access_token, refresh_token, user } = await signIn(app, 'mallory', 'operator')
@@ -283,7 +283,7 @@ t.test('the official client signs in through a provider with PKCE, twice as the 
   )
 })
 
-t.test('without PKCE the official client takes its session from the fragment', async (t) => {
+t.test('without PKCE the official client reads its session from the fragment', async (t) => {
   const { client, browser, provider } = open
   const done = await anew(open)
   provider.person = WHOLE_ANNA
@@ -299,7 +299,7 @@ t.test('without PKCE the official client takes its session from the fragment', a
     ['access_token', 'expires_at', 'expires_in', 'provider_token', 'refresh_token', 'sb', 'token_type'])
   t.match(Object.fromEntries(tokens), { token_type: 'bearer', expires_in: '3600', sb: '' })
 
-  // The parts of a browser that the client needs.
+  // The parts of a browser that the client uses.
   const page = { location: { href: url.href, hash: url.hash }, history: { replaceState () {} }, addEventListener () {} }
   Object.assign(globalThis, { window: page, document: { visibilityState: 'visible', addEventListener () {} } })
   t.teardown(() => { for (const name of ['window', 'document']) Reflect.deleteProperty(globalThis, name) })
@@ -457,7 +457,7 @@ t.test('GitHub: without a verified primary address no account is created', async
   }
 })
 
-t.test('GitHub: a wrong code is an error although its status is 200', async (t) => {
+t.test('GitHub: a wrong code is an error, although the status is 200', async (t) => {
   const { base, browser } = open
   const { ask } = browser()
   const leave = async (path: string) => new URL((await ask(`${base}${path}`)).headers.get('location')!)

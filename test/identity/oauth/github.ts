@@ -9,15 +9,15 @@ export interface GitHub {
   /** The fields of `OAUTH_PROVIDERS`. */
   settings: Record<string, string>
   user: Record<string, unknown>
-  /** Undefined: not granted. */
+  /** The person's addresses. Undefined when the person has not granted access. */
   emails: Record<string, unknown>[] | undefined
   /** Paths that were requested with a token. */
   asked: string[]
 }
 
 /**
- * A server that speaks GitHub's wire format: errors with status 200, comma-separated scopes, no ID token, and an API
- * that requires a `User-Agent` (https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps).
+ * A server with GitHub's protocol: errors with status 200, comma-separated scopes, no ID token, and an API that
+ * requires a `User-Agent` (https://docs.github.com/en/apps/oauth-apps/building-oauth-apps/authorizing-oauth-apps).
  */
 export async function startGitHub (t: Test): Promise<GitHub> {
   const codes = new Map<string, { challenge: string | null, redirectUri: string | null }>()

@@ -1,13 +1,13 @@
-/** Follows redirects by hand, keeps cookies per host, and submits the forms that pages would submit by script. */
+/** Follows redirects itself, stores cookies per host, and submits the forms that pages would submit by script. */
 export interface Browser {
-  /** Opens a URL, following redirects until it leaves the machine or shows a page. `visited` lists all URLs. */
+  /** Opens a URL, and follows redirects until a URL on another machine or a page. `visited` lists all URLs. */
   go (address: string, init?: RequestInit): Promise<Stop>
   /** Sends a request like a script of the same origin: cookies are stored, and redirects are not followed. */
   ask (address: string, init?: RequestInit): Promise<Response>
   visited: string[]
 }
 
-/** The browser’s position: a URL that is not fetched any more, or a page. */
+/** The place where the browser stops: a URL that it does not fetch, or a page. */
 export interface Stop { url: URL, status?: number, body?: string }
 
 interface Cookie { value: string, path: string, isLax: boolean }

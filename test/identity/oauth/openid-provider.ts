@@ -8,9 +8,9 @@ export interface Person { sub: string, [claim: string]: unknown }
 
 export interface OpenidProvider {
   issuer: string
-  /** The person who signs in and consents at once. */
+  /** The person who signs in, and consents at once. */
   person: Person
-  /** The person refuses instead. */
+  /** Whether the person refuses instead. */
   refuses: boolean
 }
 
@@ -21,7 +21,7 @@ const SCOPES = {
   profile: ['name', 'preferred_username', 'picture', 'role', 'roles', 'app_metadata', 'is_admin']
 }
 
-/** A real OpenID provider on loopback, whose people need no password and no click. */
+/** A real OpenID provider on loopback. Its people sign in without a password or a click. */
 export async function startOpenidProvider (
   t: Test,
   redirectUri: string,
@@ -84,7 +84,7 @@ export async function startOpenidProvider (
   }
 
   server.on('request', (request: IncomingMessage, response: ServerResponse) => {
-    // Forgets the provider's session, because the next visitor may be another person.
+    // Drops the provider's session, because the next visitor may be another person.
     request.headers.cookie = request.headers.cookie?.replaceAll(/_session(\.sig)?=[^;]*;?/g, '')
     const work = request.url?.startsWith('/interaction/') ? interact(request, response) : answer(request, response)
     work.catch((err: unknown) => t.fail('the provider failed', { err }))

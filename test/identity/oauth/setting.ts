@@ -12,18 +12,18 @@ import { freePort } from '#test/free-port.ts'
 export const FRONT_END = 'https://app.example'
 export const LANDING = `${FRONT_END}/arrivo?pagina=1`
 
-/** The application at its public URL, and an OpenID provider that it knows as `google`. */
+/** The application at its public URL, and an OpenID provider with the name `google`. */
 export interface Setting extends TestApp {
   base: string
   provider: OpenidProvider
   browser (): Browser
-  /** The official client, with a storage of its own. */
+  /** The official client, with a separate storage. */
   client (flowType?: 'pkce' | 'implicit', options?: SupabaseClientOptions<'public'>['auth']): SupabaseClient
-  /** Goes through the provider and back, without the client. */
+  /** Opens a path, and follows the redirects to the provider and back, without the client. */
   visit (path: string): Promise<Stop>
 }
 
-/** For `SIGNUP_ENABLED`, which requires a mail server; no mail is sent. */
+/** Settings for `SIGNUP_ENABLED`, which requires a mail server. No mail is sent. */
 export const SIGNUP = {
   SIGNUP_ENABLED: 'true', SMTP_URL: 'smtp://127.0.0.1:1', MAIL_FROM: 'Locanda <noreply@example.org>'
 }
@@ -77,7 +77,7 @@ export async function acts (app: FastifyInstance): Promise<{ action: string, act
   return await app.db.select({ action, actor, details }).from(audit_log).orderBy(asc(audit_log.id))
 }
 
-/** Deletes the users of earlier tests. @returns the actions audited from then on */
+/** Deletes the users of earlier tests. @returns a function that reads the actions audited since */
 export async function anew ({ app }: Setting): Promise<() => ReturnType<typeof acts>> {
   await app.sql`delete from users`
   await app.sql`delete from flow_states`

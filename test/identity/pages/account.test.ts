@@ -45,7 +45,7 @@ t.test('the page of a person’s account', async (t) => {
     t.equal((await asks('GET', '/api/v1/prenotazioni')).statusCode, 401)
   })
 
-  t.test('opens the pages under /ad/ for an administrator alone', async (t) => {
+  t.test('opens the pages under /ad/ only for an administrator', async (t) => {
     const action = '/auth/account/amministrazione'
     const admin = await signedIn('ines@example.org', 'admin')
     await admin.submit(action)
@@ -146,7 +146,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     t.same(sessions[0], sessions[1], 'it has the age of the session on the pages, and ends with it')
   })
 
-  t.test('a code is void after the person has signed out on the pages', async (t) => {
+  t.test('a code becomes void when the person signs out on the pages', async (t) => {
     await person('ciro@example.org')
     const verifier = secretOf()
     const browser = await visitorBrowser(app).open(pageFor(verifier))
@@ -216,7 +216,7 @@ t.test('the pages of a person who signs in through a provider', async (t) => {
     body: new URLSearchParams({ code }).toString()
   })
 
-  t.test('redirect to the provider and back, and a button of the same browser completes the sign-in', async (t) => {
+  t.test('redirect to the provider and back, and a button in the same browser completes the sign-in', async (t) => {
     t.match((await call('GET', '/auth/accedi')).body, '<a href="/auth/accedi/con/google">Accedi con Google</a>')
     const own = browser('/auth/accedi/ritorno')
     const codeOf = ({ url }: { url: URL }) => url.searchParams.get('code')!
@@ -244,7 +244,7 @@ t.test('the pages of a person who signs in through a provider', async (t) => {
 const NEW = 'una-frase-del-tutto-nuova'
 const HOME = 'https://app.example'
 
-t.test('the pages that mails link to', async (t) => {
+t.test('the pages of links in mails', async (t) => {
   const smtp = await startSmtp(t)
   const settings = { SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example', SIGNUP_ENABLED: 'true' }
   const site = async (more = {}) => {
@@ -285,7 +285,7 @@ t.test('the pages that mails link to', async (t) => {
     t.match(again.page().body, 'href="/auth/recupera"')
   })
 
-  t.test('a person who forgot the password is sent a link, and strangers learn nothing', async (t) => {
+  t.test('a person who forgot the password gets a link, and strangers learn nothing about accounts', async (t) => {
     await forget()
     const browser = await visitorBrowser(app).open('/auth/recupera')
     await browser.submit('/auth/recupera', { email: 'non un indirizzo' })
@@ -345,7 +345,7 @@ t.test('the pages that mails link to', async (t) => {
     t.match(await linkOf(), '/auth/v1/verify?', 'the front end gets the session')
   })
 
-  t.test('use the language in which the person chose the password, or the one chosen since', async (t) => {
+  t.test('use the language in which the person chose the password, or a language chosen later', async (t) => {
     await forget()
     await post('/auth/v1/invite', { email: 'frieda@example.org' })
     const invitation = await smtp.next()
@@ -389,7 +389,7 @@ const BOOKING = {
   nome_cognome: 'Maria Rossi', lingua: 'IT', paese_id: 380, check_in: '2026-12-01', numero_notti: 2, numero_ospiti: 1
 }
 
-/** The URLs and cookies of an answer that lie outside the path of `PUBLIC_URL`. */
+/** The URLs and cookies of a response that are outside the path of `PUBLIC_URL`. */
 function outside ({ body, headers, cookies }: LightMyRequestResponse): string[] {
   const isInside = (address: string) => [PATH, PUBLIC_URL].some((each) => address.startsWith(`${each}/`))
   const isPage = String(headers['content-type']).startsWith('text/html')
@@ -402,7 +402,7 @@ function outside ({ body, headers, cookies }: LightMyRequestResponse): string[] 
   ]
 }
 
-/** A proxy that strips the path, and forwards no request without it. */
+/** A proxy that removes the path, and forwards no request without it. */
 function behindProxy (t: Test, app: FastifyInstance): { asks: Pick<FastifyInstance, 'inject'>, seen: Set<string> } {
   const seen = new Set<string>()
   const inject = async (options: InjectOptions | string) => {
@@ -417,7 +417,7 @@ function behindProxy (t: Test, app: FastifyInstance): { asks: Pick<FastifyInstan
   return { asks: { inject } as Pick<FastifyInstance, 'inject'>, seen }
 }
 
-t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', async (t) => {
+t.test('with a path in PUBLIC_URL every link, form and cookie is below that path', async (t) => {
   const smtp = await startSmtp(t)
   const providers = [{ name: 'google', issuer: 'http://127.0.0.1:9/', client_id: 'x', client_secret: 'y' }]
   const { app, token, call } = await build(t, {
@@ -465,7 +465,7 @@ t.test('with a path in PUBLIC_URL every link, form and cookie stays below it', a
     t.ok(seen.size > 15, [...seen].join(' '))
   })
 
-  t.test('the administrators\' pages and cookies stay below it, too', async (t) => {
+  t.test('the administrators\' pages and cookies are also below that path', async (t) => {
     const granted = await asks.inject({
       method: 'POST', url: at('/api/admin/grant-cookie'), headers: bearer(await token({ role: 'admin' }))
     })

@@ -57,7 +57,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     await press(button('/auth/esci'))
   })
 
-  t.test('by keyboard alone: invitation, password, sign-in, app, sign-out, sign-in with a code, account', async (t) => {
+  t.test('with the keyboard alone: invitation, password, sign-in, app, sign-out, code, account', async (t) => {
     await open(await linkOf('invite'))
     t.same(await faults(), [])
     t.equal(await press(button('/auth/conferma')), '/auth/password')
@@ -180,7 +180,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.same(await faults(), [])
   })
 
-  t.test('the browser returns to a front end, with one key press when the person is already signed in', async (t) => {
+  t.test('the browser returns to a front end, with one key press if the person is already signed in', async (t) => {
     const back = `${url}/health/live`
     const query = new URLSearchParams({
       redirect_to: back, code_challenge: 'x'.repeat(43), code_challenge_method: 'plain'
@@ -191,7 +191,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     while (!(await evaluate<string>('location.href').catch(() => '')).startsWith(`${back}?code=`)) await sleep(LOOK_MS)
   })
 
-  t.test('a button for devices leads to the sign-in page when the session has ended meanwhile', async (t) => {
+  t.test('a button for devices opens the sign-in page when the session has ended', async (t) => {
     const { id, email } = await createPerson(server, 'carla@example.org')
     await open(`${url}/auth/account`)
     await press(button('/auth/esci'))
@@ -217,7 +217,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.ok(await isReported())
   })
 
-  t.test('axe finds no fault on any page, and none is wider than a phone', async (t) => {
+  t.test('axe finds no error on any page, and none is wider than a phone', async (t) => {
     await callAs(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
     // Signed out.
     await app.sql`delete from sessions`
@@ -240,7 +240,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
 
 const LINKS = '/auth/account/collegamenti'
 
-t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
+t.test('with only the keyboard, on pages without errors', { skip }, async (t) => {
   const smtp = await startSmtp(t)
   const server = await setting(t, {
     SIGNUP_ENABLED: 'true',
@@ -256,7 +256,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
   const button = (action: string) => `form[action="${action}"] button`
   const focus = () => evaluate<string>('document.activeElement.id')
 
-  /** The next mail with a link or a code; notices are skipped. */
+  /** The next mail with a link or a code. Notices are skipped. */
   const letter = async () => {
     for (;;) {
       const mail = read(await smtp.next())
@@ -364,7 +364,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     }
   })
 
-  t.test('the page of the first link of a change of address waits for the second', async (t) => {
+  t.test('after the first link of a change of address, the page waits for the second', async (t) => {
     await person('fede@example.org')
     const { access_token: access } = (await post('/auth/v1/token?grant_type=password', {
       email: 'fede@example.org', password: PASSWORD
@@ -397,7 +397,7 @@ t.test('by keyboard alone, on pages without a fault', { skip }, async (t) => {
     t.match(await evaluate('document.body.innerText'), 'Il telefono')
   })
 
-  t.test('the remaining pages have no fault', async (t) => {
+  t.test('the remaining pages have no errors', async (t) => {
     const pages = [
       '/auth/accedi?esito=uscita', '/auth/accedi/con/altro', '/auth/accedi/passkey/opzioni',
       '/auth/accedi?redirect_to=https://evil.example/', `${LINKS}/ritorno`,

@@ -8,8 +8,8 @@ const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.mi
 const MOST_TABS = 80
 const COLOURS = ['color-contrast', 'link-in-text-block']
 /**
- * All rules are checked at phone size. The dark scheme differs only in colours and a wider screen only in layout, so
- * only the rules about those are checked there.
+ * All rules are checked at phone size. The dark scheme differs only in colours, and a wider screen only in layout. So
+ * there only the rules about colours or layout are checked.
  */
 const VIEWS = [
   { width: 390, height: 844, scheme: 'light', rules: undefined },
@@ -31,9 +31,9 @@ const judgedElements = new Set<string>()
 /** Pause between two checks for a page. Without it, polling would keep the browser from loading. */
 export const LOOK_MS = 15
 
-/** A person at a browser with a keyboard only. */
+/** A person who uses a browser with only the keyboard. */
 interface Typist extends Tab {
-  /** Opens a URL, as if typed or followed from a mail. */
+  /** Opens a URL, like one that is typed or in a mail. */
   open (url: string): Promise<void>
   /** Presses Tab until a matching element has the focus, and checks that the focus is visible. */
   reach (selector: string): Promise<void>
@@ -43,8 +43,8 @@ interface Typist extends Tab {
   /** Presses Enter on a matching element that opens no other page. */
   hit (selector: string): Promise<void>
   /**
-   * The faults that axe finds, or overflow: at 390 px light and dark, and at 1280 px. A page whose elements were all
-   * checked before is skipped, and so are colours and layout when no element is new.
+   * The errors that axe finds, or an overflow: at 390 px light and dark, and at 1280 px. A page whose elements were all
+   * checked before is skipped. Without new elements, colours and layout are skipped too.
    */
   faults (): Promise<string[]>
 }

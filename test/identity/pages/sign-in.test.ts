@@ -42,7 +42,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.match(session, { ip: '127.0.0.1', user_agent: 'lightMyRequest' }, 'the session belongs to the browser')
   })
 
-  t.test('show a wrong password\'s error below the field, and that of too many above the form', async (t) => {
+  t.test('show the error of a wrong password below the field, and of too many wrong ones above the form', async (t) => {
     await person('bice@example.org')
     const browser = await visitorBrowser(app).open('/auth/accedi')
     await browser.submit('/auth/accedi', { email: 'bice@example.org', password: 'sbagliata' })
@@ -355,7 +355,7 @@ t.test('the pages for users', async (t) => {
     }
   })
 
-  t.test('answer / for a person, while a program gets a 404', async (t) => {
+  t.test('respond to / with a page for a person, and with a 404 for a program', async (t) => {
     const page = await app.inject({ url: '/', headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
     t.match(page, { statusCode: 200, headers: { 'content-type': /^text\/html/, vary: /accept/ } })
     t.match(page.body, /href="\/auth\/".*href="\/docs".*href="\/health\/ready"/s)
@@ -366,7 +366,7 @@ t.test('the pages for users', async (t) => {
     }
   })
 
-  t.test('render errors as pages, and answer programs\' unknown URLs as an API', async (t) => {
+  t.test('render errors as pages, and send API errors to programs for unknown URLs', async (t) => {
     const wrong = await asks('en', '/auth/accedi?esito=uscita&esito=altro')
     t.match(wrong, { statusCode: 400, headers: { 'content-type': /^text\/html/ } })
     t.match(wrong.body, 'That has failed. Try again.')
@@ -415,7 +415,7 @@ t.test('with a domain cookies are Secure with the prefix __Host-, and devices ar
   t.match(question.json(), { fields: { challenge: String }, create: false, options: { rpId: 'locanda.example' } })
 })
 
-t.test('the language is a supported one, for every Accept-Language header', async (t) => {
+t.test('for every Accept-Language header, the language is a supported one', async (t) => {
   const all = ['it', 'en', 'de', 'fr'] as const
   fc.assert(fc.property(fc.string(), (header) => all.includes(preferredLanguage(header, all))))
   fc.assert(fc.property(fc.constantFrom(...all), fc.constantFrom(...all), (first, second) => {

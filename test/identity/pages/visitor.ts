@@ -5,7 +5,7 @@ export interface VisitorBrowser {
   /** The current page. */
   page (): LightMyRequestResponse & { path: string }
   open (url: string): Promise<VisitorBrowser>
-  /** Fills in and submits the current page's form with this action; `at` selects one of several. */
+  /** Fills in and submits the current page's form with this action. `at` selects one of several forms. */
   submit (action: string, fields?: Record<string, string>, at?: number): Promise<VisitorBrowser>
   cookie (): string
 }
@@ -54,13 +54,13 @@ export function visitorBrowser (app: Pick<FastifyInstance, 'inject'>, language =
 
 interface Form {
   action: string
-  /** The fields that it submits unchanged. */
+  /** The fields that the form submits unchanged. */
   fields: Map<string, string>
   /** The names of unchecked boxes. */
   boxes: Set<string>
 }
 
-/** The forms of a page: their targets and fields. */
+/** The forms of a page, with their targets and fields. */
 export function formsOf (body: string): Form[] {
   return [...body.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => {
     const inputs = [...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) => ({

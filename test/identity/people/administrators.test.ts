@@ -120,7 +120,7 @@ t.test('the administrator is created once, even when the settings change later',
   t.equal((await acts(app)).filter(({ actor }) => actor === 'sistema').length, 1)
 })
 
-t.test('no administrator is created when there is one already', async (t) => {
+t.test('no administrator is created when one already exists', async (t) => {
   for (const app_metadata of [{ role: 'admin' }, { roles: ['operator', 'admin'] }]) {
     const { config, chosen } = await installation()
     await app.db.transaction(
@@ -190,7 +190,7 @@ t.test('with an external provider no administrator is created', async (t) => {
   t.same(await people(app), [])
 })
 
-t.test('one of several servers that start together creates the administrator, and prints it', async (t) => {
+t.test('of several servers that start together, one creates the administrator and prints it', async (t) => {
   const { config: read } = await installation()
   const config = read()
   const made = await Promise.all([app, other, app, other].map((each) => firstAdministrator(each, config)))
@@ -201,10 +201,10 @@ t.test('one of several servers that start together creates the administrator, an
   t.equal((await acts(app)).filter(({ action }) => action === 'utente_creato').length, 1)
 })
 
-/** Enough rounds for each way of removal to be first once, and second once. */
+/** Enough rounds that each way of removal is once the first and once the second. */
 const ROUNDS = 5
 
-/** The changes that take an administrator's rights away. */
+/** The changes that remove an administrator's rights. */
 const REMOVALS: Record<
   string,
   (app: FastifyInstance, token: string, id: string) => Promise<{ statusCode: number; json: () => unknown }>
@@ -246,7 +246,7 @@ t.test('the last administrator', async (t) => {
     }
   })
 
-  t.test('banned, deleted or self-declared administrators do not count', async (t) => {
+  t.test('banned, deleted and self-declared administrators do not count', async (t) => {
     const { user: banned } = await signIn(app, 'bandita', 'admin')
     const { user: deleted } = await signIn(app, 'eliminata', 'admin')
     const { user: pretender } = await signIn(app, 'furbo', 'operator')
@@ -262,7 +262,7 @@ t.test('the last administrator', async (t) => {
   })
 })
 
-t.test('when two servers remove the last two administrators at once, one of the two stays', async (t) => {
+t.test('when two servers remove the last two administrators at once, one of them remains', async (t) => {
   const service = await token({ service: true })
   const ways = Object.entries(REMOVALS)
   const removeBoth = async (round: number, first: string, second: string, by: [string, string]) => {
@@ -271,7 +271,7 @@ t.test('when two servers remove the last two administrators at once, one of the 
     return { how: `${nameOne}, ${nameTwo}`, statuses: responses.map(({ statusCode }) => statusCode).sort() }
   }
 
-  t.test('one stays when the service key removes both', async (t) => {
+  t.test('one remains when the service key removes both', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       await app.sql`delete from users`
       const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
@@ -281,12 +281,12 @@ t.test('when two servers remove the last two administrators at once, one of the 
     }
   })
 
-  t.test('one stays when they remove each other', async (t) => {
+  t.test('one remains when they remove each other', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       await app.sql`delete from users`
       const [a, b] = [await signIn(app, `a${round}`, 'admin'), await signIn(app, `b${round}`, 'admin')]
       const { how, statuses } = await removeBoth(round, b.user.id, a.user.id, [a.access_token, b.access_token])
-      // The second may be refused because he is the last one, or because he is no longer an administrator.
+      // The second one may be refused as the last one, or because that person is not an administrator any more.
       t.equal(statuses[0], 200, how)
       t.ok([401, 403, 422].includes(statuses[1]!), `${how}: ${statuses[1]}`)
       t.equal((await admins(app)).length, 1)
@@ -294,7 +294,7 @@ t.test('when two servers remove the last two administrators at once, one of the 
   })
 })
 
-t.test('a demotion is not undone by a concurrent change of the same account', async (t) => {
+t.test('a concurrent change of the same account does not undo a demotion', async (t) => {
   const service = await token({ service: true })
   await app.sql`delete from users`
   await signIn(app, 'anna', 'admin')
@@ -315,7 +315,7 @@ t.test('a demotion is not undone by a concurrent change of the same account', as
 const put = (app: FastifyInstance, token: string, id: string, body: object) =>
   callAs(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
 
-t.test('the last administrator is the last one who can sign in', async (t) => {
+t.test('the last administrator means the last one who can sign in', async (t) => {
   const { app, token, sql, person } = await held(t)
   const service = await token({ service: true })
   const { user: { id, identities: [own] }, access_token } = await signIn(app, 'anna', 'admin')
@@ -333,7 +333,7 @@ t.test('the last administrator is the last one who can sign in', async (t) => {
       'who is not in can be removed')
   })
 
-  t.test('the last administrator keeps the confirmed address, until another one is confirmed', async (t) => {
+  t.test('the last administrator keeps the confirmed address until another one is confirmed', async (t) => {
     const other = await addIdentity(app.db, id, {
       provider: 'google', provider_id: '1', identity_data: { email: 'altrove@example.org', email_verified: false }
     })

@@ -9,7 +9,7 @@ const server = await build(t, { SMTP_URL: 'smtp://127.0.0.1:9', MAIL_FROM: 'prov
 const { app, token } = server
 const service = await token({ service: true })
 
-/** Metadata of every spelling, and whether they give rights. */
+/** Metadata in every spelling, and whether they give rights. */
 const SPELLINGS: [metadata: Metadata, gives: boolean][] = [
   ...['admin', 'operator'].flatMap((role): [Metadata, boolean][] => [
     [{ role }, true],
@@ -31,7 +31,7 @@ const SPELLINGS: [metadata: Metadata, gives: boolean][] = [
     .map((role): [Metadata, boolean] => [role === undefined ? {} : { role }, false])
 ]
 
-t.test('GET /api/operators lists exactly the people whom the guard lets in', async (t) => {
+t.test('GET /api/operators lists exactly the people whom the guard accepts', async (t) => {
   const people: { id: string, said: string, gives: boolean, access_token: string }[] = []
   for (const [at, [app_metadata, gives]] of SPELLINGS.entries()) {
     const { access_token, user: { id } } = await signIn(app, `grafia${at}`, 'operator')
@@ -68,7 +68,7 @@ t.test('a person whom an administrator creates or invites without a role becomes
   t.equal(await roleOf('invitata@example.org'), 'operator')
 })
 
-t.test('a role that is taken away or misspelt ends the rights', async (t) => {
+t.test('a removed or misspelt role gives no rights', async (t) => {
   const { access_token, user: { id } } = await signIn(app, 'ex', 'operator')
   for (const role of [null, 'disabled', 'Operator']) {
     await callAs(app, service, 'PUT', `/auth/v1/admin/users/${id}`, { app_metadata: { role } })

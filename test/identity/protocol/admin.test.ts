@@ -11,7 +11,7 @@ const { app, open, person, signedIn } = server
 const service = open({ key: await server.token({ service: true }) })
 const { auth: { admin } } = service
 
-t.test('a created account can sign in once its address is confirmed', async (t) => {
+t.test('a new account can sign in after its address is confirmed', async (t) => {
   const attributes = {
     email: 'Piero@Example.org',
     password: PASSWORD,
@@ -182,7 +182,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.notOk((await admin.listUsers()).data.users.some(({ email }) => email === 'altra@example.org'))
   })
 
-  t.test('an app of its own scheme gets no tokens in a fragment', async (t) => {
+  t.test('an app with its own scheme gets no tokens in a fragment', async (t) => {
     await person('telefono@example.org')
     const redirectTo = 'com.example.locanda://auth/arrivo'
     const { data: { properties } } = await admin.generateLink({
@@ -194,7 +194,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.notMatch(location, /token/)
   })
 
-  t.test('another role or audience is refused, never ignored', async (t) => {
+  t.test('another role or audience is refused, and not ignored', async (t) => {
     const id = await person('ruolo@example.org')
     for (const fields of [{ role: 'service_role' }, { aud: 'altri' }]) {
       for (const url of ['/admin/users', `/admin/users/${id}`]) {
@@ -242,7 +242,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
       { email_confirmed_at: String })
   })
 
-  t.test('a refused change of address does not count against the limit of mails', async (t) => {
+  t.test('a refused change of address does not count for the limit of mails', async (t) => {
     for (const name of ['cambia', 'occupata']) await person(`${name}@example.org`)
     const { auth } = client()
     await auth.signInWithPassword({ email: 'cambia@example.org', password: PASSWORD })
@@ -256,7 +256,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
     t.match(again, { status: 429, code: 'over_email_send_rate_limit', message: /only request this after \d+ seconds/ })
   })
 
-  t.test('a weak password is refused with the protocol’s texts, with all reasons', async (t) => {
+  t.test('a weak password is refused with the protocol’s texts, and all reasons', async (t) => {
     const weak = async (password: string) => (await post('/admin/users', { email: 'p@example.org', password })).json<{
       msg: string
       weak_password: { reasons: string[] }

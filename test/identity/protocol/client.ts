@@ -9,7 +9,7 @@ type ClientConfig = Directory['clientConfig']
 
 export { PASSWORD } from '#test/identity/shared-password.ts'
 
-/** A request of the official client, and its answer. */
+/** A request of the official client, and the response. */
 interface Exchange {
   /** Method and path with its query, without `/auth/v1`. */
   request: string
@@ -24,14 +24,14 @@ export interface Client {
   auth: SupabaseClient['auth']
   exchanges: Exchange[]
   events: AuthChangeEvent[]
-  /** The storage of its session. */
+  /** The storage of the client's session. */
   storage: Map<string, string>
 }
 
 interface ClientOptions {
   /** Replaces the anonymous key. */
   key?: string
-  /** Replaces the `Authorization` that the key implies. */
+  /** The `Authorization` header, instead of the one for the key. */
   authorization?: string
 }
 
@@ -40,9 +40,9 @@ export interface Person { id: string, email: string }
 export interface Provider extends TestApp {
   url: string
   open (options?: ClientOptions): Client
-  /** A person who can sign in with `PASSWORD`, as an administrator's client creates them. */
+  /** Creates a person who can sign in with `PASSWORD`, as an administrator's client does. */
   person (changes?: object): Promise<Person>
-  /** A client of theirs. */
+  /** A client that is signed in as the person. */
   signedIn (person: Person): Promise<Client>
 }
 
@@ -84,7 +84,7 @@ export function openClient (
           status: response.status,
           answer
         })
-        // This client treats anything else as a network failure. It ignores the body of a logout.
+        // The official client treats any other body as a network failure. It ignores the body of a logout.
         if (response.ok && !request.startsWith('POST /logout') && !isJson(answer)) {
           t.fail(`${request} ${response.status}: not JSON`, { answer })
         }

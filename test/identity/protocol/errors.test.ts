@@ -153,7 +153,7 @@ t.test('every error has both forms: a text code for clients with a version, else
   }
 })
 
-t.test('only versions from 2024-01-01 on get the short form', async (t) => {
+t.test('only protocol versions from 2024-01-01 on get the short form', async (t) => {
   const form = async (version: string) =>
     Object.keys((await ask({ path: '/user' }, { 'x-supabase-api-version': version })).json<object>()).join()
   for (const version of ['2024-01-01', '2024-01-02', '2031-12-31']) {
@@ -229,7 +229,7 @@ t.test('a missing feature is refused with the texts of the protocol', (t) => hol
   ['POST /signup', anon, { data: {} }, 422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled']
 ]))
 
-t.test('telephone numbers are refused as by a provider that has them turned off', (t) => holds(t, [
+t.test('telephone numbers are refused as by a provider without telephone sign-in', (t) => holds(t, [
   ['POST /signup', anon, { phone: PHONE, password: PASSWORD }, 400, PHONES, 'Phone signups are disabled'],
   ['POST /token?grant_type=password', anon, { phone: PHONE, password: PASSWORD }, 422, PHONES,
     'Phone logins are disabled'],
@@ -249,7 +249,7 @@ t.test('telephone numbers are refused as by a provider that has them turned off'
   [`PUT /admin/users/${anna.id}`, service, { phone: PHONE }, 400, PHONES, 'Unsupported phone provider']
 ]))
 
-t.test('an invalid token, or one of no person, is refused with the protocol’s status and text', (t) => holds(t, [
+t.test('an invalid token, or a token of no person, is refused with the protocol’s status and text', (t) => holds(t, [
   ['GET /user', undefined, undefined, ...NO_BEARER],
   ['GET /user', 'this-is-a-bad-token', undefined, ...UNREADABLE],
   ['POST /logout', 'this-is-a-bad-token', undefined, ...UNREADABLE],
@@ -271,7 +271,7 @@ t.test('unknown paths and methods are refused in the form of the protocol', asyn
   t.equal((await send(['GET /nulla'])).headers['x-sb-error-code'], 'validation_failed')
 })
 
-t.test('null means an absent field in every body; inside metadata it removes a key', async (t) => {
+t.test('null means a missing field in every body, but inside metadata it removes a key', async (t) => {
   const email = 'vuoti@example.org'
   const nothing = { data: null, phone: null, gotrue_meta_security: null, code_challenge: null, channel: null }
   t.equal((await send(['POST /signup', anon, { email, password: PASSWORD, ...nothing }])).statusCode, 200)
@@ -297,7 +297,7 @@ async function accessOf (changes?: object): Promise<string> {
   return (await tokensOf(await signedIn(await person(changes)))).access
 }
 
-t.test('a user has empty text for missing values, no nulls, and no trace of the password', async (t) => {
+t.test('a user has empty text for missing values, no nulls, and no data about the password', async (t) => {
   const user = (await app.inject({ url: '/auth/v1/user', headers: bearer(await accessOf()) })).json<AuthUser>()
   t.strictSame(Object.keys(user).sort(), [
     'app_metadata', 'aud', 'confirmed_at', 'created_at', 'email', 'email_confirmed_at', 'id', 'identities',
@@ -320,7 +320,7 @@ t.test('the keys that verify tokens are public and cacheable, and have no privat
   }
 })
 
-t.test('metadata too large for a token, or not storable, are refused from every caller', async (t) => {
+t.test('metadata that are too large for a token, or cannot be stored, are refused from every caller', async (t) => {
   const { id, email } = await person()
   const access = (await tokensOf(await signedIn({ id, email }))).access
   const put = async (path: string, by: string, field: string, json: string) => await app.inject({

@@ -53,7 +53,7 @@ t.test('a right password gives a session and the user, without internal fields',
   t.notMatch(exchanges[0]!.answer, /password|hash|argon2/)
 })
 
-t.test('a wrong password, an unknown address and an account without a password get the same answer', async (t) => {
+t.test('a wrong password, an unknown address and an account without a password get the same response', async (t) => {
   const without = await person({ password: undefined })
   const gone = await person()
   const service = open({ key: await server.token({ service: true }) })
@@ -73,7 +73,7 @@ t.test('a wrong password, an unknown address and an account without a password g
   t.equal(answers.size, 1)
 })
 
-t.test('any spelling of the address signs in, and an unconfirmed or banned account gets its own error', async (t) => {
+t.test('any spelling of the address signs in, and unconfirmed or banned accounts get their own errors', async (t) => {
   for (const email of [anna.email.toUpperCase(), ` ${anna.email} `]) {
     t.equal((await open().auth.signInWithPassword({ email, password: PASSWORD })).error, null, email)
   }
@@ -147,14 +147,14 @@ t.test('after the signing key was replaced getClaims fetches the keys once more'
 
 const letIn = async (access: string) => await isLetIn(app, { authorization: `Bearer ${access}` })
 
-/** Whether the server considers a client signed in. */
+/** Whether the server accepts a client as signed in. */
 async function isIn ({ auth }: Client): Promise<boolean> {
   const { data, error } = await auth.getUser()
   if (error && error.name !== 'AuthSessionMissingError') throw error
   return data.user !== null
 }
 
-/** Three devices of one person, and one of another. */
+/** Three devices of one person, and one device of another person. */
 async function devices () {
   const anna = await person()
   return [await signedIn(anna), await signedIn(anna), await signedIn(anna), await signedIn(await person())] as const
@@ -218,7 +218,7 @@ t.test('a new password replaces the old one and ends every other session', async
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: 'un’altra frase lunga' })).error, null)
 })
 
-t.test('a new password revokes the API keys on request; an administrator’s change always does', async (t) => {
+t.test('a new password revokes API keys on request, and an administrator’s change always does', async (t) => {
   const anna = await person()
   const { access } = await tokensOf(await signedIn(anna))
   const mint = async () => withKey((await callAs(app, access, 'GET', '/api/cli/auth/key')).json<MintedKey>().apiKey)
@@ -235,7 +235,7 @@ t.test('a new password revokes the API keys on request; an administrator’s cha
   t.equal(await isLetIn(app, third), 401)
 })
 
-t.test('the same password again is refused and changes nothing', async (t) => {
+t.test('the same password again is refused, and nothing changes', async (t) => {
   const anna = await person()
   const [here, there] = [await signedIn(anna), await signedIn(anna)]
   t.match((await here.auth.updateUser({ password: PASSWORD, data: { name: 'Nina' } })).error,

@@ -7,7 +7,7 @@ import { signIn } from '#test/helper.ts'
 /** The outcome of a refresh: the tokens, or the error's status and code. */
 export type Outcome = { access: string, refresh: string } | { status: number, code: string }
 
-/** A login and the timestamps in its row, which tests move. */
+/** A session and the timestamps in its row, which tests change. */
 export interface Holder {
   userId: string
   sessionId: string
@@ -18,7 +18,7 @@ export interface Holder {
 
 let people = 0
 
-/** A person who has just signed in; the same name gives another session of that person. */
+/** A person who has just signed in. The same name gives another session of the same person. */
 export async function holder (app: FastifyInstance, name = `titolare${++people}`): Promise<Holder> {
   const { access_token: access, refresh_token: first, user } = await signIn(app, name, 'operator')
   return { userId: user.id, sessionId: claimsOf(access).session_id, access, first }
@@ -46,14 +46,14 @@ export function outcomeOf (response: LightMyRequestResponse): Outcome {
   return { access: body.access_token, refresh: body.refresh_token }
 }
 
-/** Refreshes repeatedly: returns `n` tokens, the given one first. */
+/** Refreshes several times. Returns `n` tokens, with the given one first. */
 export async function chain (app: FastifyInstance, first: string, n: number): Promise<string[]> {
   const tokens = [first]
   while (tokens.length < n) tokens.push((await refreshed(app, tokens.at(-1)!)).refresh)
   return tokens
 }
 
-/** Lets time pass for a session by moving every timestamp in its row back. */
+/** Lets time pass for a session: all timestamps in its row become earlier. */
 export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Holder, seconds: number): Promise<void> {
   await sql` update sessions set created_at = created_at - ${seconds} * interval '1 second',
       updated_at = updated_at - ${seconds} * interval '1 second',
@@ -62,13 +62,13 @@ export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Ho
   await identity.waitForListeners()
 }
 
-/** How often a session has been refreshed. Undefined when it has ended. */
+/** The number of refreshes of a session. Undefined when it has ended. */
 export async function turns ({ sql }: FastifyInstance, { sessionId }: Holder): Promise<number | undefined> {
   const [row] = await sql<{ refresh_counter: number }[]>`select refresh_counter from sessions where id = ${sessionId}`
   return row?.refresh_counter
 }
 
-/** The statuses that an access token gets from the API and from the provider. */
+/** The status of a request with an access token, at the API and at the provider. */
 export async function sessionStatus (app: FastifyInstance, access: string): Promise<[api: number, provider: number]> {
   const headers = { authorization: `Bearer ${access}` }
   return [await isLetIn(app, headers), (await app.inject({ url: '/auth/v1/user', headers })).statusCode]

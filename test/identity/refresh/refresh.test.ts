@@ -40,7 +40,7 @@ class Rules {
   now = 0
   counter = 0
   refreshedAt = 0
-  /** The session's day of the last doubtful repeat, and how many there were that day. */
+  /** The day of the session's last doubtful repeat, and the number of repeats on that day. */
   doubtful = { day: 0, count: 0 }
   isThere = true
 
@@ -72,7 +72,7 @@ const DAY = 86_400
 
 type Step = { do: 'refresh', behind: number } | { do: 'wait', seconds: number } | { do: 'logout' }
 
-// Far enough below the interval that a request's own duration does not matter; above it, that only adds.
+// So far below the interval that a request's own duration does not matter. Above it, the duration only adds.
 const waits = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(1, 3, 5) },
   { weight: 8, arbitrary: fc.constantFrom(10, 11, 60, 3599) },
@@ -87,7 +87,7 @@ const steps: fc.Arbitrary<Step> = fc.oneof(
   { weight: 1, arbitrary: fc.constant({ do: 'logout' as const }) }
 )
 
-/** Sets the row's age by the rules, so that a step's real duration does not matter. */
+/** Sets the age of the row by the model, so that a step's real duration does not matter. */
 async function setClock (rules: Rules, { sessionId }: Holder): Promise<void> {
   const ago = (seconds: number) => app.sql`now() - ${rules.now - seconds} * interval '1 second'`
   await app.sql` update sessions set created_at = ${ago(0)}, not_after = ${ago(90 * DAY)},
@@ -157,7 +157,7 @@ t.test('refreshes follow the rules in the most important sequences', async (t) =
   ] satisfies Step[][]) await t.resolves(behaves(list, new Map()))
 })
 
-/** Many concurrent refreshes with one token, alternating between the servers. */
+/** Many concurrent refreshes with one token, alternately at each server. */
 async function atOnce (apps: FastifyInstance[], token: string, times: number): Promise<Outcome[]> {
   return await Promise.all(Array.from({ length: times }, (_, n) => refresh(apps[n % apps.length]!, token)))
 }
@@ -166,7 +166,7 @@ function tokens (outcomes: Outcome[]): Set<string> {
   return new Set(outcomes.map((outcome) => 'code' in outcome ? outcome.code : outcome.refresh))
 }
 
-t.test('ConcurrentReuse: two servers on one database create one next token, too', async (t) => {
+t.test('ConcurrentReuse: two servers on one database also create only one next token', async (t) => {
   const anna = await holder(one.app)
   const outcomes = await atOnce([one.app, two.app], anna.first, 20)
   const [child, ...others] = tokens(outcomes)
@@ -180,7 +180,7 @@ t.test('ConcurrentReuse: two servers on one database create one next token, too'
   t.not((await refreshed(two.app, child!)).refresh, child)
 })
 
-t.test('ConcurrentReuse: the current token and the one before it at once end no session', async (t) => {
+t.test('ConcurrentReuse: the current and the previous token at the same time end no session', async (t) => {
   for (let round = 0; round < 5; round++) {
     const anna = await holder(app)
     const [parent, present] = await chain(app, anna.first, 2)
@@ -191,7 +191,7 @@ t.test('ConcurrentReuse: the current token and the one before it at once end no 
   }
 })
 
-t.test('ConcurrentReuse: a refresh that had to wait for others sees their result', async (t) => {
+t.test('ConcurrentReuse: a refresh that waited for others sees their result', async (t) => {
   const anna = await holder(app)
   const waited = await app.sql.begin(async (sql) => {
     await sql`update sessions set refresh_counter = 5, refreshed_at = now() where id = ${anna.sessionId}`
@@ -220,7 +220,7 @@ t.test('MaliciousReuse: a reuse at one server ends the session at every other', 
   t.match(await reuses(anna.sessionId), [{ actor: 'sistema', details: { reason: 'refresh_token_reused' } }])
 })
 
-t.test('a concurrent refresh and logout leave no session behind', async (t) => {
+t.test('after a concurrent refresh and logout no session is left', async (t) => {
   for (let round = 0; round < 5; round++) {
     const anna = await holder(app)
     const headers = { authorization: `Bearer ${anna.access}` }
@@ -236,7 +236,7 @@ t.test('a concurrent refresh and logout leave no session behind', async (t) => {
 
 const EXPIRED = { status: 400, code: 'session_expired' }
 
-t.test('SessionTimebox: a session ends after ninety days, and its access token with it', async (t) => {
+t.test('SessionTimebox: a session and its access token end after ninety days', async (t) => {
   const anna = await holder(app)
   const [row] = await app.sql<
     { days: number }[]

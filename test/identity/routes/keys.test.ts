@@ -52,7 +52,7 @@ t.test('the list of keys', async (t) => {
     t.same(await list(app, withKey(API_KEY)), [], 'the server key has no keys')
   })
 
-  t.test('the list says when a key was last used', async (t) => {
+  t.test('the list shows when a key was last used', async (t) => {
     t.equal(await isLetIn(app, withKey(his.apiKey)), 200)
     for (let used: string | null = null; used === null;) {
       used = (await list(app, bearer(piero)))[0]?.last_used_at ?? null
@@ -64,7 +64,7 @@ t.test('the list of keys', async (t) => {
 t.test('creating a key', async (t) => {
   const anna = await token({ name: 'amelia' })
 
-  t.test('the answer shows the key once, with its id and its expiry', async (t) => {
+  t.test('the response shows the key once, with its id and its expiry', async (t) => {
     const response = await callAs(app, anna, 'GET', MINT)
     t.equal(response.statusCode, 200)
     t.equal(response.headers['cache-control'], 'no-store')
@@ -115,7 +115,7 @@ t.test('creating a key', async (t) => {
     }
   })
 
-  t.test('a person who waits for a role cannot create a key, and others have at most twenty live ones', async (t) => {
+  t.test('a person who waits for a role cannot create a key, and others have at most twenty valid ones', async (t) => {
     const pending = await callAs(app, await token({ name: 'nuova', role: 'pending' }), 'GET', MINT)
     t.match([pending.statusCode, pending.json()], [403, { codice: 'ACCOUNT_IN_ATTESA' }])
     const many = await token({ name: 'molte' })
@@ -170,7 +170,7 @@ t.test('revoking a key', async (t) => {
   const revoke = async (headers: Record<string, string>, id: string, on = app) =>
     await on.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
 
-  t.test('a revoked key is refused on every server before the request is answered, and no other key is', async (t) => {
+  t.test('a revoked key is refused on every server before the response, and other keys are not', async (t) => {
     for (let round = 0; round < 4; round++) {
       const [gone, stays] = [await mint(app, anna), await mint(app, anna)]
       t.same([...await both(gone.apiKey), ...await both(stays.apiKey)], [200, 200, 200, 200])
@@ -295,7 +295,7 @@ const mintOf = async ({ app }: Provider, client: Client) => await mint(app, (awa
 
 const server = await provider(t)
 
-/** A person with two identities, and keys from before the second factor and after it. */
+/** A person with two identities, and with keys from before and after the second factor. */
 async function setting () {
   const person = await server.person()
   await server.app.db.transaction(async (tx) => {
@@ -309,7 +309,7 @@ async function setting () {
   return { client, person, before, another, after: await mintOf(server, client) }
 }
 
-t.test('a key made with the password alone unlinks nothing once its person has a second factor', async (t) => {
+t.test('a key made with only the password unlinks no identity once its person has a second factor', async (t) => {
   const { app } = server
   const { person, client, before, after } = await setting()
   const unlink = async (key: MintedKey, provider: string) =>
@@ -324,7 +324,7 @@ t.test('a key made with the password alone unlinks nothing once its person has a
   t.equal((await client.auth.getUserIdentities()).data?.identities.length, 1)
 })
 
-t.test('a key made with the password alone revokes only itself, once there is a second factor', async (t) => {
+t.test('a key made with only the password revokes only itself once its person has a second factor', async (t) => {
   const { app } = server
   const { client, before, another, after } = await setting()
   const revoke = async (headers: Record<string, string>, { id }: MintedKey) =>

@@ -18,7 +18,7 @@ t.test('operators', async (t) => {
   const create = async (body: object) => await callAs(app, admin, 'POST', '/api/operators', { ...PIERO, ...body })
   const people = async () => Number((await app.sql`select count(*) from users`)[0]?.count)
 
-  t.test('a new operator is answered as the provider writes a user, and can sign in at once', async (t) => {
+  t.test('a new operator is returned in the provider\'s form of a user, and can sign in at once', async (t) => {
     const { statusCode, body, json, headers } = await create({})
     t.equal(statusCode, 200)
     t.equal(headers['cache-control'], 'no-store')
@@ -52,7 +52,7 @@ t.test('operators', async (t) => {
     t.equal((await callAs(app, his, 'GET', '/api/users')).statusCode, 403, 'an operator is no administrator')
   })
 
-  t.test('the audit log identifies a new operator by ids only, and the log has no personal data', async (t) => {
+  t.test('the audit log identifies a new operator by ids, and the log has no personal data', async (t) => {
     const [entry] = await app.sql`select actor, action, object, details from audit_log order by id limit 1`
     const [{ id }] = await app.sql`select id from users where email = 'piero@example.org'` as [{ id: string }]
     t.same(
@@ -71,7 +71,7 @@ t.test('operators', async (t) => {
     t.match(password_hash, /^\$argon2id\$v=19\$/)
   })
 
-  t.test('a taken address, in upper or lower case, is a 409', async (t) => {
+  t.test('an address that is in use, in upper or lower case, is a 409', async (t) => {
     const before = await people()
     for (const email of ['piero@example.org', 'PIERO@Example.ORG', 'anna@example.org']) {
       const { statusCode, json } = await create({ email })
@@ -173,7 +173,7 @@ t.test('the lists of operators and users', async (t) => {
     t.match(json()[0].created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
-  t.test('both lists have pages, whose links lead through all people once', async (t) => {
+  t.test('both lists have pages, whose links visit all people once', async (t) => {
     for (const path of ['/api/operators', '/api/users']) {
       const all = await callAs(app, admin, 'GET', path)
       const ids = all.json<{ id: string }[]>().map(({ id }) => id)
@@ -196,14 +196,14 @@ t.test('the lists of operators and users', async (t) => {
 
   t.test('with 70,000 users the lists are complete', async (t) => {
     await app.sql.begin(async (tx) => {
-      // A busy machine takes long for so many.
+      // A busy machine needs a long time for so many.
       await tx`set local statement_timeout = 0`
       await tx`delete from users where email <> 'anna@example.org'`
       await tx`insert into users (email, created_at) select 'u' || n || '@example.org', '2020-01-01'::timestamptz +
         n / 3 * interval '1 second' from generate_series(1, 70000) n`
       await tx`insert into identities (user_id, provider, provider_id, identity_data)
         select id, 'email', id, '{}' from users where email like 'u%'`
-      // Autovacuum does this on a server. Without it each batch is sorted anew.
+      // On a server, autovacuum does this. Without it PostgreSQL sorts for each batch.
       await tx`analyze users, identities`
     })
     const all = (await callAs(app, admin, 'GET', '/api/users')).json<{ id: string, created_at: string }[]>()
@@ -280,7 +280,7 @@ t.test('profile pictures', async (t) => {
     t.same(await stored(pending), [])
   })
 
-  t.test('the picture is deleted with the user, however the user is deleted', async (t) => {
+  t.test('the picture is deleted with the user, in every way of deletion', async (t) => {
     for (const [name, soft] of [['ugo', false], ['ida', true]] as const) {
       const { user: { id } } = await signIn(app, name, 'operator')
       await set(id, picture)

@@ -19,11 +19,11 @@ import { claimsOf } from '#test/identity/token-parts.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
 const CHANNEL = 'locanda_identity'
-/** Longer than any test, so that a process that is waited for must answer. */
+/** Longer than any test, so that a slow process still has time to respond. */
 const PATIENCE_MS = 60_000
-/** Concurrent streams of requests on each server. */
+/** Number of concurrent streams of requests on each server. */
 const STREAMS = 2
-/** Requests that each stream starts after the answer. */
+/** Number of requests that each stream starts after the response. */
 const AFTERWARDS = 4
 
 type Sql = Connection['sql']
@@ -32,8 +32,8 @@ interface ApiResponse { statusCode: number }
 interface Asked { isAfter: boolean, status: number }
 
 /**
- * Sends requests to all servers while `change` runs, and some after it is answered. Requests started before may have
- * any result; later ones must not succeed.
+ * Sends requests to all servers while `change` runs, and some after its response. Requests that started before the
+ * response may have any result. Later ones must not succeed.
  */
 async function during (
   apps: readonly FastifyInstance[],
@@ -46,7 +46,7 @@ async function during (
   const streams = apps.flatMap((app) =>
     Array.from({ length: STREAMS }, async () => {
       for (let left = AFTERWARDS; left > 0;) {
-        // Cached answers never yield to the event loop's other work. Without a short sleep the streams would delay the
+        // Requests answered from a cache leave no time for other work. Without a short sleep they would delay the
         // change.
         await (isAnswered ? turn() : sleep(1))
         const isAfter = isAnswered
@@ -75,7 +75,7 @@ async function during (
 const servers = await twoServers(t)
 const OWN = '/api/v1/paesi'
 
-/** A change that takes rights away, the request that it stops, and the status of the refusal. */
+/** A change that removes rights, the request that must fail then, and the status of the refusal. */
 type Case = [
   name: string,
   url: string,
@@ -134,7 +134,7 @@ const CASES: readonly Case[] = [
   ]
 ]
 
-t.test('after a change that takes rights away is answered, no new request has them, on any server', async (t) => {
+t.test('after the response to a change that removes rights, no new request has them, on any server', async (t) => {
   const [{ app, token }, { app: other }] = servers
   const apps = [app, other] as const
   const service = await token({ service: true })
@@ -201,7 +201,7 @@ t.test('every process is notified of a change', async (t) => {
     () => {})
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
-  await t.test('a single process waits only for itself', async () => {
+  await t.test('a process without others waits only for itself', async () => {
     await changes.waitForListeners()
     await changes.waitForListeners()
   })
@@ -215,7 +215,7 @@ t.test('every process is notified of a change', async (t) => {
     }
   })
 
-  await t.test('a process waits for a slow one', async (t) => {
+  await t.test('a process waits for a slow process', async (t) => {
     const asked = Promise.withResolvers<string>()
     const answered = Promise.withResolvers<void>()
     await slow.listen(CHANNEL, (payload) => {
@@ -227,7 +227,7 @@ t.test('every process is notified of a change', async (t) => {
     const settled = changes.waitForListeners().then(() => { isSettled = true })
     const id = await asked.promise
     await answered.promise
-    // The asking process has received the other's answer when it receives this.
+    // When the process receives this notification, it has also received the other's response.
     await notify(slow, 'user:echo')
     await echo.promise
     t.equal(isSettled, false)
@@ -235,7 +235,7 @@ t.test('every process is notified of a change', async (t) => {
     await settled
   })
 
-  await t.test('a process does not wait long for one that does not respond', async () => {
+  await t.test('a process does not wait long for a process that does not respond', async () => {
     await mute.listen(CHANNEL, () => {})
     await listenForNotifications(slow, log).subscribe({}, () => {}).waitForListeners(100)
   })
@@ -264,7 +264,7 @@ t.test('a server that was disconnected drops its caches as soon as it listens ag
     'it is cached')
   for (const pid of before) await app.sql`select pg_terminate_backend(${pid})`
   while ((await listeners()).filter((pid) => !before.includes(pid)).length < 2);
-  // Both have answered, so both listen.
+  // Both have responded, so both are listening.
   await app.identity.waitForListeners()
   for (const each of [app, other]) t.equal(await isLetIn(each, bearer(access_token)), 401)
   const { access_token: second } = await signIn(app, 'valerio', 'operator')
@@ -273,7 +273,7 @@ t.test('a server that was disconnected drops its caches as soon as it listens ag
   t.equal(await isLetIn(other, bearer(second)), 401, 'and receives notifications again')
 })
 
-t.test('a signing key is accepted for at most a minute without reading it again', async (t) => {
+t.test('a signing key is accepted for at most a minute without a new read', async (t) => {
   const { db, sql } = await testDatabase(t)
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }
@@ -289,7 +289,7 @@ t.test('a signing key is accepted for at most a minute without reading it again'
 const ROUNDS = 5
 const serverKey = { 'x-api-key': API_KEY }
 
-/** A person who can sign in through each of these providers; the e-mail identity comes first. */
+/** A person who can sign in through each of these providers. The e-mail identity is the first one. */
 async function person (app: FastifyInstance, name: string, providers: string[] = []) {
   const email = `${name}@example.org`
   const password_hash = await app.identity.passwords.hash('una-frase-lunga-e-mia')
@@ -337,7 +337,7 @@ t.test('the sessions of a person', async (t) => {
     t.same(current(await list(bearer(there.access_token))), [claimsOf(there.access_token).session_id])
   })
 
-  t.test('a session is listed with its last refresh, and not after its end', async (t) => {
+  t.test('a session is listed with its last refresh, and is not listed after its end', async (t) => {
     const { refresh_token } = await signIn(app, 'clelia', 'operator')
     const headers = { 'user-agent': `Prova/${'x'.repeat(400)}` }
     const refreshed = (
@@ -360,14 +360,14 @@ t.test('revoking all sessions', async (t) => {
   const apps = [app, other]
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
 
-  t.test('all sessions of the person, and no others, have ended on every server before the answer', async (t) => {
+  t.test('all sessions of the person, and no others, have ended on every server before the response', async (t) => {
     const devices = [
       await signIn(app, 'berta', 'operator'), await signIn(app, 'berta', 'operator'),
       await signIn(other, 'berta', 'operator')
     ]
     const { access_token: pieros } = await signIn(app, 'pina', 'operator')
     const { apiKey } = (await callAs(app, devices[0]!.access_token, 'GET', '/api/cli/auth/key')).json()
-    // Now cached by both.
+    // Both servers now have the session in their cache.
     for (const { access_token } of devices) t.same(await both(bearer(access_token)), [200, 200])
 
     const response = await callAs(app, devices[0]!.access_token, 'POST', '/api/sessions/revoke-all')
@@ -421,7 +421,7 @@ t.test('revoking all sessions', async (t) => {
     }
   })
 
-  t.test('an API key may revoke all sessions, and can be kept; a caller who is no person may not', async (t) => {
+  t.test('an API key may revoke all sessions, and can be kept, but a caller who is no person may not', async (t) => {
     const { access_token } = await signIn(app, 'cinzia', 'operator')
     const { apiKey } = (await callAs(app, access_token, 'GET', '/api/cli/auth/key')).json()
     const revoke = async (headers: Record<string, string>, payload?: object) =>
@@ -442,7 +442,7 @@ t.test('revoking all sessions', async (t) => {
 t.test('unlinking a provider', async (t) => {
   const [{ app }, { app: other }] = servers
 
-  t.test('the sessions and codes that the provider began end with it, except the calling session', async (t) => {
+  t.test('the sessions and codes that the provider began end with it, except the session of the request', async (t) => {
     const { id, token, unlink } = await person(app, 'gina', ['google', 'github'])
     const begin = async (provider: string) => {
       const device = { ip: '192.0.2.7', user_agent: 'di chi ha rubato l’account' }
@@ -521,7 +521,7 @@ t.test('unlinking a provider', async (t) => {
     t.same(await linked(), ['email', 'google'])
   })
 
-  t.test('one of two simultaneous unlinkings fails, so that an identity remains', async (t) => {
+  t.test('of two simultaneous unlinkings one fails, so that an identity remains', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const { linked, unlink } = await person(app, `gara-${round}`, ['google'])
       const responses = await Promise.all([unlink('google'), unlink('email', other)])
@@ -531,7 +531,7 @@ t.test('unlinking a provider', async (t) => {
   })
 })
 
-t.test('sessions that ended a month ago are deleted, and live or recently ended ones are kept', async (t) => {
+t.test('sessions that ended a month ago are deleted, and active or recently ended ones are kept', async (t) => {
   const [{ app }] = servers
   await app.sql`delete from sessions`
   const names = ['viva', 'appena finita', 'finita da un mese', 'inattiva da un mese e mezzo'].map((name) =>

@@ -30,7 +30,7 @@ async function account (server: TestApp, email: string): Promise<string> {
   return email
 }
 
-t.test('while there is an imported hash every failure takes at least a whole second', async (t) => {
+t.test('while an imported hash exists, every failure takes at least a whole second', async (t) => {
   const server = await build(t)
   const own = await account(server, 'anna@example.org')
   const password_hash = '$2b$12$CFyt8bFRLa.a/vtb1ES0eepF6NCiuvWRMJdvU8TrSXXZ/f/ueR4hO'
@@ -49,10 +49,10 @@ t.test('while there is an imported hash every failure takes at least a whole sec
   t.equal((await signIn(server, { email: own, password: PASSWORD })).statusCode, 200)
 })
 
-t.test('the answer to a failed sign-in is byte-identical whether or not the account exists', async (t) => {
+t.test('the response to a failed sign-in is the same, byte for byte, with and without an account', async (t) => {
   const server = usual
   const responses = []
-  // Each from its own client IP, so that the remaining limits are the same, too.
+  // Each has its own client IP, so that the remaining limits are also the same.
   for (const [n, email] of [
     await account(server, 'lia@example.org'), 'nessuno@example.org', 'né un indirizzo'
   ].entries()) {
@@ -85,7 +85,7 @@ t.test('limits of sign-in attempts', async (t) => {
   const times = (n: number, attempt: Attempt) => Array.from({ length: n }, () => attempt)
   const wrong = (n: number) => Array.from({ length: n }, () => 'invalid_credentials')
 
-  t.test('the eleventh try in a minute for one account from one client IP is refused, existing or not', async (t) => {
+  t.test('the eleventh attempt in a minute for one account from one IP is refused, existing or not', async (t) => {
     const server = await build(t)
     for (const email of [await account(server, 'anna@example.org'), 'nessuno@example.org']) {
       t.same(await codes(server, times(11, { email })), [...wrong(10), 'over_request_rate_limit'], email)
@@ -96,14 +96,14 @@ t.test('limits of sign-in attempts', async (t) => {
     t.same(await codes(server, [{ email: 'un-altro@example.org' }]), wrong(1), 'other accounts are not affected')
   })
 
-  t.test('while a client IP is limited the right password is refused there, and accepted from elsewhere', async (t) => {
+  t.test('while a client IP is limited, it cannot use the right password, but others can', async (t) => {
     const email = await account(strict, 'lina@example.org')
     await codes(strict, times(3, { email }))
     const right = { email, password: PASSWORD }
     t.same(await codes(strict, [right, { ...right, from: '192.0.2.2' }]), ['over_request_rate_limit', 'in'])
   })
 
-  t.test('tries from many client IPs do not lock an account', async (t) => {
+  t.test('attempts from many client IPs do not lock an account', async (t) => {
     const email = await account(one, 'anna@example.org')
     await codes(one, Array.from({ length: 4 }, (_, n) => ({ email, from: `198.51.100.${n}` })))
     t.same(await codes(one, [{ email, password: PASSWORD, from: '192.0.2.2' }]), ['in'])
@@ -139,7 +139,7 @@ async function attempt (server: Held, email: string, from: string): Promise<stri
   return (await signIn(server, { email, from })).json<{ error_code: string }>().error_code
 }
 
-/** Few tries in an hour: each test has accounts and client IPs of its own. */
+/** Few attempts in an hour. Each test has its own accounts and client IPs. */
 const strict = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
 const usual = await held(t)
 
@@ -165,7 +165,7 @@ t.test('all addresses of one IPv6 network share the limit of one address', async
   t.ok(many.includes('over_request_rate_limit'), 'the limit of accounts is shared, too')
 })
 
-t.test('a signed-in person has their own limit of guesses at their password', async (t) => {
+t.test('a signed-in person has a separate limit for guesses of the own password', async (t) => {
   const { app, person } = strict
   await person('bea@example.org')
   const { access_token } = (await strict.signIn('bea@example.org')).json<{ access_token: string }>()
@@ -181,7 +181,7 @@ t.test('a signed-in person has their own limit of guesses at their password', as
   t.equal((await strict.signIn('bea@example.org')).statusCode, 200, 'signing in still works')
 })
 
-t.test('concurrent sign-ins wait for their turn', async (t) => {
+t.test('concurrent sign-ins wait in a queue', async (t) => {
   const { app, person } = usual
   await person('anna@example.org')
   const responses = await Promise.all(

@@ -19,7 +19,7 @@ import { FRONT_END, setting, SIGNUP } from '#test/identity/oauth/setting.ts'
 const passwords = createPasswords()
 
 /**
- * From the test files of the reference implementations of argon2 (`password`) and of crypt_blowfish, and from texts
+ * Hashes from the tests of the reference implementations of argon2 (`password`) and crypt_blowfish, and from texts
  * about them.
  */
 const ARGON2 = [
@@ -56,7 +56,7 @@ t.test('the same characters match in every Unicode form, and similar characters 
   t.equal(await passwords.verify(composed, 'caff\u00e8 1'), false)
 })
 
-t.test('argon2 hashes of other programs are read, with any variant, version and parameters', async (t) => {
+t.test('argon2 hashes of other programs are accepted, with any variant, version and parameters', async (t) => {
   for (const known of ARGON2) {
     t.equal(isKnownHash(known), true, known)
     t.equal(await passwords.verify(known, 'password'), true, known)
@@ -64,7 +64,7 @@ t.test('argon2 hashes of other programs are read, with any variant, version and 
   }
 })
 
-t.test('bcrypt hashes are read under their three valid prefixes', async (t) => {
+t.test('bcrypt hashes are accepted with their three valid prefixes', async (t) => {
   for (const [password, known] of BCRYPT) {
     t.equal(await passwords.verify(known, password), true, known)
     t.equal(await passwords.verify(known, `${password}*`), false, known)
@@ -75,7 +75,7 @@ t.test('bcrypt hashes are read under their three valid prefixes', async (t) => {
   }
 })
 
-t.test('a password longer than bcrypt reads never matches a bcrypt hash, and one of 72 bytes does', async (t) => {
+t.test('a password longer than 72 bytes never matches a bcrypt hash, and one of 72 bytes does', async (t) => {
   const full = `${'è'.repeat(35)}xy`
   const known = await bcrypt.hash(full, 4)
   t.equal(await bcrypt.verify(`${full}z`, known), true, 'bcrypt ignores the end')
@@ -83,7 +83,7 @@ t.test('a password longer than bcrypt reads never matches a bcrypt hash, and one
   t.equal(await passwords.verify(known, `${full}z`), false)
 })
 
-t.test('verifying without a hash, or with an unreadable one, costs as much work as with a valid one', async (t) => {
+t.test('a check without a hash, or with an unreadable one, costs as much work as with a valid one', async (t) => {
   const known = await passwords.hash('la password giusta')
   const work = { known: Infinity, nobody: Infinity, unreadable: Infinity }
   const measured = async (who: keyof typeof work, text: string | null) => {
@@ -97,14 +97,14 @@ t.test('verifying without a hash, or with an unreadable one, costs as much work 
     await measured('nobody', null)
     await measured('unreadable', 'x')
   }
-  // CPU time, and the minimum of the rounds, because other threads of the process only add to it. Without the dummy
-  // work it would be a hundredth.
+  // CPU time, as the minimum of the rounds, because other threads only add to it. Without the dummy work it would be a
+  // hundredth.
   for (const who of ['nobody', 'unreadable'] as const) {
     t.ok(work[who] > work.known / 3 && work[who] < work.known * 3, `${who}: ${work[who]} of ${work.known}`)
   }
 })
 
-t.test('an imported hash is accepted only when verifying it is not too costly', async (t) => {
+t.test('an imported hash is accepted only if its check is not too expensive', async (t) => {
   const taken = [
     'm=65536,t=10,p=16', 'm=8,t=1,p=1', 'm=19456,t=2,p=1', 't=2,m=19456,p=1'
   ].map(hash).concat(['$2a$04', '$2b$10', '$2y$12'].map(bcryptOf))
@@ -142,7 +142,7 @@ t.test('a hash with a lower cost than a new one is replaced, and one with a high
   }
 })
 
-t.test('tasks run in order up to the concurrency limit, however many wait', async (t) => {
+t.test('tasks run in order, up to the concurrency limit, with any number waiting', async (t) => {
   const inTurn = takeTurns(2, 60_000)
   const started: number[] = []
   const tasks = Array.from({ length: 6 }, () => Promise.withResolvers<number>())
@@ -173,7 +173,7 @@ t.test('tasks run in order up to the concurrency limit, however many wait', asyn
   t.equal(await inTurn('first', async () => 'libero'), 'libero')
 })
 
-t.test('hashing for strangers waits for all sign-ins', async (t) => {
+t.test('hashes for strangers wait for all sign-ins', async (t) => {
   const inTurn = takeTurns(1, 60_000)
   const done: string[] = []
   const running = Promise.withResolvers<void>()
@@ -187,7 +187,7 @@ t.test('hashing for strangers waits for all sign-ins', async (t) => {
   t.same(done, ['later', 'first', 'first', 'later', 'later'])
 })
 
-t.test('a password whose turn does not come in time is a 503, and the next one gets the turn', async (t) => {
+t.test('a password that waits too long for a slot is a 503, and the next one gets the slot', async (t) => {
   const inTurn = takeTurns(1, 50)
   const running = Promise.withResolvers<void>()
   const first = inTurn('first', () => running.promise)
@@ -198,7 +198,7 @@ t.test('a password whose turn does not come in time is a 503, and the next one g
   t.equal(await next, 'ora')
 })
 
-t.test('while there are imported hashes a wrong password waits for a whole second, outside its turn', async (t) => {
+t.test('while imported hashes exist, a wrong password waits for a whole second, without its slot', async (t) => {
   const slow = createPasswords({ atOnce: 1, hasImportedHashes: async () => true })
   const answered: string[] = []
   const began = performance.now()
@@ -213,7 +213,7 @@ t.test('while there are imported hashes a wrong password waits for a whole secon
   t.match(await slow.hash('una password'), /^\$argon2id\$v=19\$m=19456,t=2,p=1\$/, 'the database does not count it as imported')
 })
 
-t.test('a password has 8 to 128 characters, counted as a person counts them', async (t) => {
+t.test('a password has 8 to 128 characters, as a person counts them', async (t) => {
   t.same(passwordProblems('x7#kQ!z'), ['length'])
   t.same(passwordProblems('x7#kQ!zp'), [])
   t.same(passwordProblems('🏨'.repeat(7)), ['length'])
@@ -270,7 +270,9 @@ const kinds = Object.keys(KINDS) as MailKind[]
 
 interface Read { text: string, title: string, links: string[], tags: Set<string>, attributes: Set<string> }
 
-/** Parses HTML as a reader sees it. Ours is well-formed, except for the doctype and the void element. */
+/**
+ * Parses HTML as a mail program does. This server's HTML is well-formed, except for the doctype and the void element.
+ */
 function read (html: string): Read {
   const seen: Read = { text: '', title: '', links: [], tags: new Set(), attributes: new Set() }
   const parser = new SaxesParser()
@@ -296,7 +298,7 @@ function read (html: string): Read {
   return seen
 }
 
-t.test('each mail says in Italian why it was sent, when it expires, and that it may be ignored', async (t) => {
+t.test('each mail gives in Italian its reason and its expiry, and says that it may be ignored', async (t) => {
   for (const kind of kinds) {
     const [subject, about] = KINDS[kind]
     const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
@@ -313,7 +315,7 @@ t.test('each mail says in Italian why it was sent, when it expires, and that it 
   t.equal(new Set(kinds.map((kind) => composeMail(kind, { link: LINK, code: CODE }).subject)).size, kinds.length)
 })
 
-t.test('the HTML has the same content as the text, shows its link\'s URL, and loads nothing', async (t) => {
+t.test('the HTML has the same content as the text, shows the URL of its link, and loads nothing', async (t) => {
   for (const kind of kinds) {
     const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
     const html = read(mail.html)
@@ -330,7 +332,7 @@ t.test('the HTML has the same content as the text, shows its link\'s URL, and lo
 
 const inItalian = (kind: MailKind) => composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
 
-t.test('in every other language a mail has the same content, and none of its words are Italian', async (t) => {
+t.test('in every other language a mail has the same content, and no Italian words', async (t) => {
   for (const language of ['en', 'de', 'fr'] as const) {
     const subjects = kinds.map((kind) => {
       const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL }, language)
@@ -344,7 +346,7 @@ t.test('in every other language a mail has the same content, and none of its wor
   }
 })
 
-t.test('a mail without an address names none, and a mail with a code alone needs no link', async (t) => {
+t.test('a mail without an address names none, and a mail with only a code needs no link', async (t) => {
   t.notMatch(composeMail('signup', { link: LINK, code: CODE }).text, /Account/)
   t.notMatch(composeMail('reauthentication', { code: CODE }).text, /collegamento/)
 })
@@ -379,7 +381,7 @@ t.test('no inserted value becomes markup, or a line of the text', async (t) => {
   }), { numRuns: 300 })
 })
 
-t.test('a browser with two cookies of the name is not recognized: another site may have set one', (t) => {
+t.test('a browser with two cookies of the name is not recognized, because one may be foreign', (t) => {
   const { remember, isSame } = browserCookie({ PUBLIC_URL: 'http://locanda.example' })
   const set: string[] = []
   const reply = { setCookie: (_name: string, value: string) => set.push(value) } as unknown as FastifyReply
@@ -430,14 +432,14 @@ const TRAPS = [
   'https://app.example/arrivo%00', 'https://app.example/%', 'https://app.example/%ff'
 ]
 
-t.test('a URL outside our front ends is replaced by the front end’s own', async (t) => {
+t.test('a URL outside the allowed front ends is replaced by the front end’s own', async (t) => {
   for (const trap of TRAPS) t.equal(allowedRedirect(CONFIG, trap), FRONT_END, trap)
   for (const nothing of [undefined, '']) t.equal(allowedRedirect(CONFIG, nothing), FRONT_END)
   t.equal(allowedRedirect({ ...CONFIG, CORS_ORIGINS: [] }, TRAPS[0]), CONFIG.PUBLIC_URL)
 
   const { base, browser, provider } = await setting(t, SIGNUP)
   provider.person = { sub: 'anna-1', email: 'anna@example.org', email_verified: true }
-  // The whole flow for some of them.
+  // The whole flow, for some of them.
   for (const trap of TRAPS.slice(0, 24).filter((_trap, n) => n % 4 === 0)) {
     const { url } = await browser().go(
       `${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(trap)}`
@@ -479,7 +481,7 @@ t.test('with a path in PUBLIC_URL the service\'s URLs are those below that path'
   t.end()
 })
 
-t.test('a listed URL is kept, and similar ones are not mistaken for it', (t) => {
+t.test('a listed URL is kept, and a similar one is not', (t) => {
   const config = {
     ...CONFIG,
     REDIRECT_URLS: [
@@ -523,7 +525,7 @@ t.test('no spelling redirects to a foreign origin or path', (t) => {
     ' ', 'app.example', 'evil.example', 'locanda.example', '\u3002', '\uff0f', 'auth', 'v1', '%61uth', '..', '%2e',
     '%5c', '%25', '2f', '5C', '61', ';'
   )
-  /** Every text that this one may become when decoded once or more often. */
+  /** Every text that results from this one by decoding it once or several times. */
   function readings (text: string): string[] {
     try {
       const next = decodeURIComponent(text)
@@ -534,11 +536,11 @@ t.test('no spelling redirects to a foreign origin or path', (t) => {
   }
   fc.assert(fc.property(fc.array(part, { maxLength: 12 }).map((parts) => parts.join('')), (address) => {
     const led = allowedRedirect(CONFIG, address)
-    // Parsed again, as a browser reads the header.
+    // Parses it again, as a browser reads the header.
     const { origin, pathname } = new URL(led)
     return origins.includes(origin) && /^https?:\/\/[^@\\\s/]*(\/[^\\\s]*)?$/.test(led.split(/[?#]/)[0]!) &&
       readings(pathname).every((path) => {
-        // Parsed once more, as a browser or a server that normalizes paths does.
+        // Parses it once more, like a browser or a server that normalizes paths.
         const again = new URL(`https://x.example${path}`)
         return again.host === 'x.example' && !path.includes('//') && !path.includes('\\') &&
           again.pathname.split('/').length === path.split('/').length &&

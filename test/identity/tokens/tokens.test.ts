@@ -25,7 +25,7 @@ const counters = fc.oneof(
 )
 const tokens = fc.record({ sessionId: fc.uuid(), counter: counters }, { noNullPrototype: true })
 
-/** A token built by hand from any body, with the right HMAC and checksum. */
+/** A token made from any body, with the right HMAC and checksum. */
 function signed (body: Buffer, by = secret): string {
   const key = createHmac('sha256', by).update(body.subarray(1, 17)).digest()
   return withChecksum(Buffer.concat([body, createHmac('sha256', key).update(body).digest().subarray(0, 16)]))
@@ -51,7 +51,7 @@ t.test('a decoded token has the values that were encoded', async (t) => {
   )
 })
 
-t.test('the layout has not changed: tokens that were issued earlier stay valid', async (t) => {
+t.test('the format has not changed, so tokens that were issued earlier are still valid', async (t) => {
   const token = { sessionId: '0d9b7b1e-2f5c-4a55-9c7e-8a3f0c1d2e3f', counter: 300 }
   t.equal(encodeRefreshToken(secret, token), signed(body([0xac, 0x02])))
   t.equal(encodeRefreshToken(secret, token), 'AA2bex4vXEpVnH6KPwwdLj-sArHkUwNWnUNOiUHpQ9EaANBcQ6-q')
@@ -73,7 +73,7 @@ t.test('a token with any one bit changed is refused, even with a corrected check
   }), { numRuns: 30 }))
 })
 
-t.test('a token of another installation, or moved to another session or counter, is refused', async (t) => {
+t.test('a token of another installation, or changed to another session or counter, is refused', async (t) => {
   t.doesNotThrow(() => fc.assert(fc.property(tokens, tokens, (token, other) => {
     fc.pre(token.sessionId !== other.sessionId)
     const bytes = Buffer.from(encodeRefreshToken(secret, token), 'base64url')
@@ -89,7 +89,7 @@ t.test('a token of another installation, or moved to another session or counter,
   })))
 })
 
-t.test('decoding never throws for any text, and every accepted text is what would be encoded', async (t) => {
+t.test('decoding never throws, and every accepted text is exactly the encoded form', async (t) => {
   const garbled = tokens.chain((token) => fc.tuple(fc.nat(), fc.string({ maxLength: 2 })).map(([at, put]) => {
     const text = encodeRefreshToken(secret, token)
     return text.slice(0, at % text.length) + put + text.slice(at % text.length + put.length)
@@ -115,7 +115,7 @@ t.test('decoding never throws for any text, and every accepted text is what woul
   t.equal(decodeRefreshToken(secret, 'A'.repeat(10_000_000)), undefined)
 })
 
-t.test('the current token rotates, and the last one is repeated within ten seconds or a few times a day', async (t) => {
+t.test('the current token is replaced, and the last one repeats within ten seconds or a few times a day', async (t) => {
   t.equal(REUSE_INTERVAL_MS, 10_000)
   const nowMs = 1_700_000_000_000
   const table: readonly [number, number, number, number, ReturnType<typeof classifyRefresh>][] = [
@@ -141,10 +141,10 @@ const kidOf = (token: string) => String(headerOf(token).kid)
 const published = async (app: FastifyInstance) =>
   (await app.inject('/auth/v1/.well-known/jwks.json')).json().keys.map(({ kid }: { kid: string }) => kid) as string[]
 
-/** Key pairs on a database of their own, and the clock that they use. */
+/** Key pairs on a separate database, and the clock that they use. */
 async function pairs (t: Test) {
   const { db, sql } = await testDatabase(t)
-  // Opens all connections first, so that concurrent calls really overlap.
+  // Opens all connections first, so that concurrent calls really run at the same time.
   await Promise.all(Array.from({ length: 4 }, () => sql`select 1`))
   const secrets = createKeys(randomBytes(32))
   const clock = { now: Date.now() }
@@ -153,7 +153,7 @@ async function pairs (t: Test) {
 }
 
 t.test('the signing keys', async (t) => {
-  t.test('the first pair is created on demand, is published and signs', async (t) => {
+  t.test('the first pair is created when needed, and is published and signs', async (t) => {
     const { keys, sql } = await pairs(t)
     const { kid, privatePem } = await keys.current()
     t.match(await keys.jwks(), [{ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', key_ops: ['verify'], kid }])
@@ -165,7 +165,7 @@ t.test('the signing keys', async (t) => {
     t.notOk((row!.private_key as Buffer).includes('PRIVATE'))
   })
 
-  t.test('processes that need the first pair at the same moment create one', async (t) => {
+  t.test('processes that need the first pair at the same time create only one', async (t) => {
     const { another, sql } = await pairs(t)
     const kids = await Promise.all(Array.from({ length: 6 }, async () => (await another().current()).kid))
     t.equal(new Set(kids).size, 1)
@@ -248,7 +248,7 @@ t.test('rotation by an administrator', async (t) => {
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
   const admin = await token({ name: 'anna', role: 'admin' })
 
-  t.test('a rotation publishes the next pair, which signs later, and signs out no person', async (t) => {
+  t.test('a rotation publishes the next pair, which signs later, and signs out nobody', async (t) => {
     const { access_token: old } = await signIn(app, 'piero', 'operator')
     t.same(await both(bearer(old)), [200, 200])
     const response = await callAs(app, admin, 'POST', ROTATE, { immediate: false })
@@ -279,7 +279,7 @@ t.test('rotation by an administrator', async (t) => {
   t.test('an immediate rotation refuses every earlier token on every server, and sessions continue', async (t) => {
     const sessions = [await signIn(app, 'piero', 'operator'), await signIn(second.app, 'ada', 'operator')]
     const minted = (await callAs(app, sessions[0]!.access_token, 'GET', '/api/cli/auth/key')).json().apiKey as string
-    // Now cached by both.
+    // Both servers now have the session in their cache.
     for (const { access_token } of sessions) t.same(await both(bearer(access_token)), [200, 200])
     t.same(await both(bearer(admin)), [200, 200])
 
@@ -311,7 +311,7 @@ t.test('rotation by an administrator', async (t) => {
     )
   })
 
-  t.test('a rotation that cannot be audited is not done', async (t) => {
+  t.test('a rotation that cannot be audited is not made', async (t) => {
     const { access_token } = await signIn(app, 'anna', 'admin')
     const before = (await published(app)).sort()
     await app.sql`alter table audit_log add constraint full_disk check (false) not valid`
@@ -323,7 +323,7 @@ t.test('rotation by an administrator', async (t) => {
   })
 })
 
-t.test('every night an old pair is replaced and that is audited, and a newer one is kept', async (t) => {
+t.test('every night an old pair is replaced, with an audit entry, and a newer one is kept', async (t) => {
   const { app, token } = await build(t)
   const runJob = async () => {
     const run = await app.jobs.start('signing-keys', async () => {})

@@ -52,7 +52,7 @@ const CODES: Partial<Record<(typeof LAYOUTS)[number]['name'], string>> = {
 const zones = LAYOUTS.map((layout) => (
   { layout, lines: writeZone(layout, { ...HOLDER, code: CODES[layout.name] ?? 'P' }) }))
 
-/** Hand-held shots in poor light, the same in every run. Each one is used for two layouts. */
+/** Photos taken by hand in poor light, the same in every run. Each one is used for two layouts. */
 const shots: Shot[] = [11, 12, 13].map((seed) => {
   const random = generator(seed)
   const between = (least: number, most: number) => least + random() * (most - least)
@@ -104,7 +104,7 @@ for (const [n, { layout, lines }] of zones.entries()) {
   })
 }
 
-t.test('reads wrong check digits as printed and reports an invalid zone', { skip }, async (t) => {
+t.test('reads wrong check digits as printed, and reports an invalid zone', { skip }, async (t) => {
   const [first, second, third] = zones[0]!.lines
   const wrong = [first!, second!.replace(/^.{7}/, '8002305'), third!]
   const found = reading(await decode(await photograph(wrong, SMALL)))
@@ -112,7 +112,7 @@ t.test('reads wrong check digits as printed and reports an invalid zone', { skip
   t.equal(found?.valid, false)
 })
 
-t.test('does not mistake a zone with wrong digits for one with shorter lines', { skip }, async (t) => {
+t.test('a zone with wrong digits is not read as a zone with shorter lines', { skip }, async (t) => {
   const lines = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002295M3006300<<<<<<<<<<<<<<00']
   t.match(reading(await decode(await photograph(lines, SMALL))), { lines, valid: false, layout: { name: 'TD3' } })
 })

@@ -29,7 +29,7 @@ function values ({ name: layoutName, fields, longNumber, nationality }: Layout):
     nationality: nationality ? fc.constant(nationality) : fc.constantFrom('D', 'ITA', 'UTO', 'XXA', 'GBD'),
     surname: name(surname),
     given: name(given),
-    // A long number leaves room for its digit and a filler.
+    // A long number leaves space for its check digit and a filler.
     number: text(SIGNS, longNumber ? 9 + optional - 2 : width(fields.number)),
     birth: day(addDays(TODAY, -36_524), TODAY),
     sex: fc.constantFrom('M' as const, 'F' as const, '' as const),

@@ -13,8 +13,8 @@ export interface ZoneValues extends Pick<
 }
 
 /**
- * Writes the lines of a zone with check digits. Long names are truncated, as issuers do. Fields that the layout lacks
- * are ignored.
+ * Writes the lines of a zone with check digits. Long names are cut, as issuers do. Fields that the layout lacks are
+ * ignored.
  * @throws RangeError when another field is longer than its place
  */
 export function writeZone (layout: Layout, values: ZoneValues): string[] {
@@ -52,7 +52,7 @@ function textsOf ({ fields }: Layout, { surname, given, birth, expiry, ...rest }
   }
 }
 
-/** Splits a long number: the rest and its check digit go into the optional data. */
+/** Splits a long number: its rest and its check digit are part of the optional data. */
 function splitNumber ({ number, optional }: ZoneValues) {
   const rest = number.slice(9) + checkDigit(number)
   return { number: number.slice(0, 9), optional: optional === '' ? rest : rest + FILLER + optional }

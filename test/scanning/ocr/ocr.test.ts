@@ -13,9 +13,9 @@ import { page } from './pages.ts'
 const PASSPORT = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456781FRA8002295M3006302<<<<<<<<<<<<<<00']
 const LINES = ['Comune di Bergamo', 'Carta di soggiorno', 'Valida fino al 12 marzo']
 
-/** As small as possible, because reading large print takes long. */
+/** As small as possible, because large text takes a long time to read. */
 const SHOT = { ...CLEAN, size: 26 }
-// Made first: after the first decoding, sharp accepts no other formats.
+// Created first, because sharp accepts no other formats after the first decoding.
 const line = await page(LINES.slice(0, 1), { width: 500, dpi: 130 })
 const photo = skip ? line : await photograph(PASSPORT, SHOT)
 const others = {
@@ -26,7 +26,7 @@ const others = {
 }
 const { app, call, logs } = await build(t, { RATE_LIMIT_HEAVY_MAX: '1000' })
 
-/** The text reader would need more than its deadline for it. */
+/** The text reader would need more time for it than its deadline. */
 const jpegNoise = async () =>
   await sharp(randomBytes(1600 * 1200 * 3), { raw: { width: 1600, height: 1200, channels: 3 } }).jpeg().toBuffer()
 
@@ -64,7 +64,7 @@ t.test('applies the EXIF orientation before reading', { skip }, async (t) => {
   t.match((await ocr(lying, { solo_mrz: true })).json(), { text: '', mrz: PASSPORT })
 })
 
-t.test('a page without a zone has text and a null zone, in all languages', async (t) => {
+t.test('a page without a zone has text, and null as zone, in all languages', async (t) => {
   for (const lingue of [undefined, ['EN', 'IT'], ['DE'], ['FR']]) {
     const { mrz, text } = (await ocr(await page(LINES), lingue && { lingue })).json<OcrResponse>()
     t.equal(mrz, null)
@@ -96,7 +96,7 @@ t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) =
   }
 })
 
-t.test('noise is answered without a text, and never reaches the text reader', async (t) => {
+t.test('the response for noise has no text, and noise never reaches the text reader', async (t) => {
   const response = await ocr(await jpegNoise())
   t.same(response.json(), { text: '', mrz: null, zone: [], avvisi: [] })
 })
@@ -151,7 +151,7 @@ t.test('returns 503 for requests beyond the queue limit, and reads the others', 
   for (const { headers } of refused) t.match(headers['retry-after'], /^\d+$/)
 })
 
-t.test('reads images over a connection, also next to a client that disconnects', async (t) => {
+t.test('reads images over a connection, even while another client disconnects', async (t) => {
   const address = await app.listen({ port: 0, host: '127.0.0.1' })
   const body = JSON.stringify({ image: line.toString('base64') })
   const send = async (signal?: AbortSignal) => await fetch(`${address}/api/ocr`, {

@@ -22,7 +22,7 @@ function startEngine (t: Test, options: TextEngineOptions = {}) {
 const KEY = 'chiave-del-provider-4711'
 const LINES = ['P<FRAVERDI<<LUCA<MARIA<<<<<<<<<<<<<<<<<<<<<<', 'V123456781FRA8002295M3006302<<<<<<<<<<<<<<00']
 const TEXT = 'Comune di Bergamo\nRossi Bianca'
-// Made first: after the first decoding, sharp accepts no other formats.
+// Created first, because sharp accepts no other formats after the first decoding.
 const photo = (await withPlace('SEGRETO-4711')).toString('base64')
 
 async function start (name: 'google-vision' | 'ocr-space') {
@@ -36,7 +36,7 @@ async function start (name: 'google-vision' | 'ocr-space') {
 const servers = { 'google-vision': await start('google-vision'), 'ocr-space': await start('ocr-space') }
 
 const ROOT = new URL('../../../', import.meta.url)
-/** An import that remains after type stripping. */
+/** An import that remains after the types are removed. */
 const IMPORT = /^(?:import|export)\s+(?!type\b)(?:[^'"]*?\sfrom\s+)?'([^']+)'/gm
 
 /** The project files and packages that a module loads by static imports. */
@@ -55,7 +55,7 @@ function loadedBy (first: string): Set<string> {
   return seen
 }
 
-t.test('starts one thread at the first page and keeps it', async (t) => {
+t.test('starts one thread for the first page, and keeps it', async (t) => {
   const { engine, read } = startEngine(t)
   t.equal(engine.threads(), 0)
   t.same(await Promise.all([read('read'), read('read'), read('read')]), ['1', '2', '3'])
@@ -144,7 +144,7 @@ t.test('OCR.space gets a form with the image, and its text is returned', async (
   t.notOk(body.includes('SEGRETO'))
 })
 
-t.test('our own reader reads the zone when a provider reads the text', { skip }, async (t) => {
+t.test('the local reader reads the zone when a provider reads the text', { skip }, async (t) => {
   const { provider, call } = servers['google-vision']
   provider.behave(google.text('P<FRAVERD1<<LUCA'))
   const image = (await photograph(LINES, { ...CLEAN, size: 26 })).toString('base64')
@@ -198,7 +198,7 @@ const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, 
   ]
 }
 
-t.test('maps every provider failure to a status, with neither key nor text in response or log', async (t) => {
+t.test('gives every provider failure a status, with neither key nor text in response or log', async (t) => {
   for (const [fault, [name, behaviour, status, codice]] of Object.entries(FAULTS)) {
     const { provider, ocr } = servers[name]
     provider.behave(behaviour)

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads'
 import type { TextRequest } from '#src/scanning/text/text-thread.ts'
 
-/* Replaces the OCR thread. The width of the page selects the behaviour. */
+/* Replaces the OCR thread in tests. The width of the page selects the behaviour. */
 
 let readings = 0
 

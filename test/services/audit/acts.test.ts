@@ -6,7 +6,7 @@ import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 import { admin, unwritable } from './samples.ts'
 
-/* Which actions are logged, and that no action happens unlogged. */
+/* The tests check which actions are logged, and that no action happens without an entry. */
 
 const HOLD = `${INVII}/sospensione`
 const UNAVAILABLE = { status: 503, codice: 'REGISTRO_NON_DISPONIBILE' }
@@ -41,7 +41,7 @@ const writtenIn = async ({ app }: TestApp, after = 0) => [...await app.sql`
 
 const common = await prepare(t)
 
-/** A shared server for tests that send nothing. Each test sees only later log entries. */
+/** A shared server for tests that send no guests. Each test sees only later log entries. */
 async function inCommon () {
   const [{ last } = { last: 0 }] = await common.sql<{ last: number }[]>`
     select coalesce(max(id), 0)::int as last from audit_log`
@@ -81,7 +81,7 @@ t.test('accepting a Send logs the author, client IP, submission, number of recor
   )
 })
 
-t.test('a Send of a stored booking is logged, but not a test call or a refused Send', async (t) => {
+t.test('a Send of a stored booking is logged, and a test call or a refused Send is not', async (t) => {
   const { server, written } = await prepare(t)
   const { id } = await create(server.call, { check_in: today, numero_ospiti: 1 })
   const { tipo_alloggiato, ...guest } = guestNo(1)
@@ -132,7 +132,7 @@ t.test('suspending and resuming is logged', async (t) => {
   )
 })
 
-t.test('deleted bookings are logged by id, and nothing is logged when none was deleted', async (t) => {
+t.test('deleted bookings are logged by id, and without a deletion no entry is written', async (t) => {
   const { server, written } = await inCommon()
   const ids = [(await create(server.call)).id, (await create(server.call)).id]
   await remove(server, [...ids, 4711])

@@ -19,7 +19,7 @@ const booking = {
   numero_ospiti: 1
 }
 
-t.test('an entry is stored as given, with its number and the current time', async (t) => {
+t.test('an entry is stored unchanged, with its number and the current time', async (t) => {
   const { audit, db, sql } = await bench(t)
   await audit.append(db, entry(1))
   await audit.append(db, { actor: 'sistema', action: 'email' })
@@ -52,7 +52,7 @@ const text = fc.string({
 })
 
 /**
- * Without characters that JSON escapes: after an object with the key `\\` V8 misreads the key `"` (Node 24.21,
+ * Without characters that JSON escapes, because after an object with the key `\\` V8 misreads the key `"` (Node 24.21,
  * nodejs/node#63785).
  */
 const names = fc.string({ unit: 'grapheme-ascii', maxLength: 4 }).filter((name) => !/["\\]/.test(name))
@@ -81,7 +81,7 @@ t.test('the log stays intact with any content of an entry', async (t) => {
 })
 
 t.test(
-  'fifty concurrent writers of two processes, some of which roll back, produce one chain without gaps',
+  'fifty concurrent writers in two processes, some rolled back, make one chain without gaps',
   async (t) => {
     const { audit, db, sql, url, log } = await bench(t)
     const second = connect(url, 4)
@@ -114,7 +114,7 @@ t.test(
   }
 )
 
-t.test('a change and its entry commit together or not at all', async (t) => {
+t.test('a change and its entry commit together, or neither commits', async (t) => {
   const { audit, db } = await bench(t)
   const both = (end: () => void) => db.transaction(async (tx) => {
     await tx.insert(prenotazioni).values(booking)
@@ -187,7 +187,7 @@ const swap =
   'update audit_log set id = case id when 4 then -5 else -4 end where id in (4, 5); ' +
   'update audit_log set id = -id where id < 0;'
 
-/** Changes made without the triggers in a log of eight rows, and the row that verification reports. */
+/** Changes in a log of eight rows, with the triggers disabled, and the row that verification reports. */
 const FORGERIES: [name: string, change: string, first: number][] = [
   ['another author', "update audit_log set actor = 'altri' where id = 4", 4],
   ['another action', "update audit_log set action = 'uscita' where id = 4", 4],
@@ -241,7 +241,7 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ['emptied', 'truncate audit_log', 1]
 ]
 
-/** Runs a check after a change made without the triggers, and rolls the change back. */
+/** Runs a check after a change with the triggers disabled, and rolls the change back. */
 async function undone<T> (db: Database, change: string, look: (tx: Transaction) => Promise<T>): Promise<T | undefined> {
   let found: T | undefined
   await db.transaction(async (tx) => {
@@ -258,7 +258,7 @@ t.test('a log of eight rows', async (t) => {
   const [{ hash } = { hash: Buffer.of() }] = await sql<{ hash: Buffer }[]>`select hash from audit_log where id = 8`
   const end = { id: 8, hash: hash.toString('hex') }
 
-  t.test('is intact as written', async (t) => {
+  t.test('is intact after it was written', async (t) => {
     t.same(await verifyChain(db, end), { integro: true, righe: 8, prima_riga_errata: null })
     t.same(await verifyChain(db, undefined), { integro: true, righe: 8, prima_riga_errata: null })
   })
@@ -279,7 +279,7 @@ t.test('a log of eight rows', async (t) => {
   }
 
   t.test(
-    'restored from an older copy and extended, does not match the noted end',
+    'restored from an older copy and extended, does not match the noted last row',
     async (t) => {
       t.match(
         await undone(db, 'delete from audit_log where id > 6; alter table audit_log enable trigger all', async (tx) => {
@@ -310,7 +310,7 @@ t.test('verification covers a log of several batches', async (t) => {
   t.same(await verifyChain(db, { id: 3001, hash: '' }), { integro: false, righe: 3000, prima_riga_errata: 3001 })
 })
 
-t.test('an empty log is intact unless an end was noted', async (t) => {
+t.test('an empty log is intact unless a last row was noted', async (t) => {
   const { db } = await bench(t)
   t.same(await verifyChain(db, undefined), { integro: true, righe: 0, prima_riga_errata: null })
   t.same(await verifyChain(db, { id: 2, hash: '' }), { integro: false, righe: 0, prima_riga_errata: 1 })

@@ -8,7 +8,7 @@ import { testDatabase } from '#test/database.ts'
 import { build, temporaryFolder, type TestApp } from '#test/helper.ts'
 import { AUDIT, admin, bench, entry } from './samples.ts'
 
-/* The last row, noted outside the database, because a chain cannot detect the loss of its own tail. */
+/* The last row is noted outside the database, because a chain cannot detect the loss of its last rows. */
 
 const LOST = 'the audit log has lost its last rows: see GET /api/v1/audit/verifica'
 const lossReports = ({ logs }: TestApp) => logs.filter(({ level, msg }) => level === 50 && msg === LOST).length
@@ -20,7 +20,7 @@ async function fill ({ app }: TestApp, count: number): Promise<void> {
   for (let n = 0; n < count; n++) await app.audit.append(app.db, entry(n))
 }
 
-/** Deletes the last rows without the triggers. */
+/** Deletes the last rows, with the triggers disabled. */
 async function cut ({ app }: TestApp, from: number): Promise<void> {
   await app.sql.unsafe(
     `alter table audit_log disable trigger all; delete from audit_log where id >= ${from}; ` +
@@ -33,7 +33,7 @@ function again (t: Test, { url, dataDir }: TestApp): Promise<TestApp> {
   return build(t, { DATABASE_URL: url, DATA_DIR: dataDir })
 }
 
-t.test('the end is noted on verification and at shutdown, readable by its owner only', async (t) => {
+t.test('the last row is noted at verification and shutdown, and only its owner can read the note', async (t) => {
   const server = await build(t)
   t.equal(notedIn(server), 0)
   await fill(server, 3)
@@ -69,7 +69,7 @@ t.test('verification and the next start detect a truncated tail', async (t) => {
   t.match(await next.app.audit.verify(), { integro: false, righe: 8, prima_riga_errata: 6 }, 'nor do later entries')
 })
 
-t.test('a process detects the loss of an end that another process on the same folder noted', async (t) => {
+t.test('a process detects the loss of a row that another process on the same folder noted', async (t) => {
   const server = await build(t)
   await fill(server, 2)
   await server.app.audit.verify()
@@ -94,7 +94,7 @@ t.test('a later note does not hide tampering that was found', async (t) => {
 })
 
 t.test(
-  'a database restored from an older copy is not intact until the noted end is deleted',
+  'a database restored from an older copy is not intact until the note is deleted',
   async (t) => {
     const DATA_DIR = temporaryFolder(t)
     const first = await build(t, { DATA_DIR })
@@ -112,7 +112,7 @@ t.test('an unreadable note makes verification fail', async (t) => {
   const server = await build(t)
   await fill(server, 2)
   await server.app.audit.verify()
-  // No PostgreSQL row can have the id of the second to last.
+  // No PostgreSQL row can have the id in the second to last text.
   const texts = [
     '', '{', 'null', '{"id":2}', '{"id":"2","hash":""}', '{"id":3000000000,"hash":"x"}', '{"id":0,"hash":""}'
   ]
@@ -130,7 +130,7 @@ t.test('a server shuts down although its audit table is missing', async (t) => {
     msg === 'the chain head of the audit log could not be noted'))
 })
 
-t.test('the later of two concurrent notes stays, in either order', async (t) => {
+t.test('of two concurrent notes the later row stays, in either order', async (t) => {
   const { db, audit } = await bench(t)
   for (const n of [1, 2]) await audit.append(db, entry(n))
   const file = join(temporaryFolder(t), 'prova.head')

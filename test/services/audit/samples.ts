@@ -7,7 +7,7 @@ import type { TestApp } from '#test/helper.ts'
 
 export const AUDIT = '/api/v1/audit'
 
-/** A log on its own database, without a server. */
+/** A log on a separate database, without a server. */
 export async function bench (t: Test) {
   const { db, sql, url } = await testDatabase(t)
   const logs: Record<string, unknown>[] = []
@@ -34,7 +34,7 @@ export function entry (n: number, changes: Partial<AuditEntry> = {}): AuditEntry
   }
 }
 
-/** Makes the log unwritable. Call the returned function to undo it. */
+/** Makes writes to the log fail. Returns a function that ends this. */
 export async function unwritable (sql: Connection['sql']): Promise<() => Promise<unknown>> {
   await sql.unsafe(`
     create function rifiuta () returns trigger language plpgsql as $$ begin raise exception 'disco pieno'; end $$;

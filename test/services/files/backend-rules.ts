@@ -8,7 +8,7 @@ export async function * pieces (content: Buffer, length = 50_000, failure?: Erro
   if (failure) throw failure
 }
 
-/** All bytes. A chunk is overwritten by the next one. */
+/** All bytes, copied, because each chunk overwrites the one before. */
 async function copied (pieces: AsyncIterable<Buffer>): Promise<Buffer> {
   const copies: Buffer[] = []
   for await (const piece of pieces) copies.push(Buffer.from(piece))

@@ -17,7 +17,7 @@ import { codeOf, keep, PLACE, storageRules } from './file-service-rules.ts'
 
 const PATIENCE = { responseMs: 2000, silenceMs: 2000 }
 
-/** The server sends this before it stalls: nothing, the head, or also part of the file. */
+/** The bytes that the server sends before it stalls: none, the head, or also a part of the file. */
 let said = ''
 
 const stalledPort = await listening(t, createServer((socket) => {
@@ -102,7 +102,7 @@ const SIZE = encryptedSize(CONTENT.length)
 const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`
 const HALF = HEAD + 'x'.repeat(2 * STRETCH_BYTES)
 
-t.test('an S3 server that accepts connections and never answers is a 503 for every operation', async (t) => {
+t.test('an S3 server that accepts connections and never responds is a 503 for every operation', async (t) => {
   said = ''
   const backend = mapBackendErrors(stalling, pino({ level: 'silent' }))
   const asked = [

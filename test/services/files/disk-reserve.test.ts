@@ -12,7 +12,7 @@ import { ADMIN, serverProcess } from '#test/server-process.ts'
 const MIB = 1024 ** 2
 const VIDEO = randomBytes(40 * MIB)
 
-/** Sends a request on a connection of its own, because a refused upload may end its connection. */
+/** Sends a request on a separate connection, because a refused upload may end its connection. */
 function send (method: string, url: string, body?: object): Promise<{ status: number | undefined, answer: unknown }> {
   return new Promise((resolve, reject) => {
     const content = Buffer.isBuffer(body) ? body : Buffer.from(body ? JSON.stringify(body) : '')
@@ -24,7 +24,7 @@ function send (method: string, url: string, body?: object): Promise<{ status: nu
   })
 }
 
-t.test('uploads stop at the reserve of the disk, and then the server still starts and deletes', async (t) => {
+t.test('uploads stop at the reserve of the disk, and the server can still start and delete files', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=600m,mode=700', 'tmpfs', DATA_DIR]).status === 0
   if (!mounted) return t.pass('a reserve', { skip: 'no file system of a bounded size can be mounted here' })

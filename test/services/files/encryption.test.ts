@@ -68,7 +68,7 @@ t.test('every range can be decrypted by itself', async (t) => {
   t.pass()
 })
 
-t.test('a file with any flipped bit is rejected, and nothing of its chunk is yielded', async (t) => {
+t.test('a file with any flipped bit is rejected, and no byte of that chunk is yielded', async (t) => {
   const content = randomBytes(2 * CHUNK_BYTES + 100)
   const file = await encrypted(content)
   const bit = fc.oneof(
@@ -90,7 +90,7 @@ t.test('a file with any flipped bit is rejected, and nothing of its chunk is yie
   t.pass()
 })
 
-t.test('a file truncated or extended anywhere is rejected, with any size in its row', async (t) => {
+t.test('a file that was cut or extended anywhere is rejected, with any size in its row', async (t) => {
   const content = randomBytes(2 * CHUNK_BYTES + 100)
   const file = await encrypted(content)
   for (const length of [0, 1, 15, 16, 17, STORED - 1, STORED, STORED + 1, STORED + 16, 2 * STORED, file.length - 1]) {
@@ -134,7 +134,7 @@ t.test('the file format matches its description and does not change', async (t) 
     chunk(content.subarray(CHUNK_BYTES), '000000000000000000000101')
   ])
   t.ok((await encrypted(content, known)).equals(expected))
-  // Computed with another implementation.
+  // Another implementation has computed this.
   const text = '7c27da015a2483ac5faf4e31130265e93766231c9345c2'
   t.equal((await encrypted(Buffer.from('Locanda'), known)).toString('hex'), text)
   t.equal((await encrypted(Buffer.alloc(0), known)).toString('hex'), '7049470ab6b7fc76f592920b1365a71d')
@@ -154,7 +154,7 @@ function isRefused (text: Buffer, withKey = wrapping, to: Parameters<typeof unwr
   }
 }
 
-t.test('a key can be unwrapped for its own object, and rewrapping it gives another result', async (t) => {
+t.test('a key can be unwrapped only for its object, and wrapping it again gives another result', async (t) => {
   t.ok(unwrap(wrapped, wrapping, binding).equals(key))
   t.notOk(wrap(key, wrapping, binding).equals(wrapped))
 })
@@ -190,7 +190,7 @@ t.test('a wrapped key is rejected for another bucket, object, owner or generatio
 t.test('the wrapping key depends on master key and salt, and its derivation does not change', async (t) => {
   const secret = (byte: number) => createKeys(Buffer.alloc(32, byte)).derive('storage')
   const salt = Buffer.alloc(32, 2)
-  // Computed with another implementation.
+  // Another implementation has computed this.
   const expected = 'ea20b750d96919d38c5fdd2cb6018dad299de0c1c1cfdf441565042059cceabe'
   t.equal(wrappingKey(secret(1), salt).toString('hex'), expected)
   t.notOk(wrappingKey(secret(1), salt).equals(wrappingKey(secret(3), salt)))

@@ -41,7 +41,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('1/0/')
   })
 
-  t.test('a replaced file is removed, and reading it is a 503 that asks for a retry', async (t) => {
+  t.test('a replaced file is removed, and a request that still reads it is a 503, which allows a retry', async (t) => {
     const before = await keep(built, Buffer.from('vecchio'))
     t.equal(await codeOf(keep(built, Buffer.from('nuovo'), PLACE.name, false)), 'OGGETTO_ESISTENTE')
     t.equal(String(await buffer(await files.read(before))), 'vecchio')
@@ -109,7 +109,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('a')
   })
 
-  t.test('settle removes a file whose transaction fails, and keeps one that was kept before the failure', async (t) => {
+  t.test('settle removes a file whose transaction fails, and keeps one that was already kept', async (t) => {
     const taken = await keep(built, Buffer.from('resta'))
     const written = await files.write(Buffer.from('mai'), PLACE, 100)
     t.equal(await codeOf(files.settle(written, () => db.transaction((tx) =>
@@ -134,7 +134,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     t.equal(await codeOf(db.transaction((tx) => files.keep(tx, written, { replace: true }))), 'BUCKET_NON_TROVATO')
   })
 
-  t.test('one of several concurrent files keeps their name, and the others are discarded', async (t) => {
+  t.test('of several concurrent files with one name one stays, and the others are discarded', async (t) => {
     await Promise.all(Array.from({ length: 8 }, (_, index) => keep(built, Buffer.from(`n. ${index}`), 'gara')))
     const rows = await files.findByPrefix(db, 'documents', 'gara')
     t.equal(rows.length, 1)
@@ -145,7 +145,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('gara')
   })
 
-  t.test('a reader that stops early leaves nothing open', async (t) => {
+  t.test('a reader that stops early leaves no file open', async (t) => {
     const object = await keep(built, randomBytes(10_000_000))
     for (let time = 0; time < 5; time++) {
       const stream = await files.read(object)

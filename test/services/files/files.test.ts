@@ -20,10 +20,10 @@ import { codeOf, keep, PLACE } from './file-service-rules.ts'
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: write`), { code, syscall: 'write', errno: -5 })
 
-/** How the shared server's disk fails. */
+/** The present failure of the shared server's disk. */
 const fault: { code?: string | undefined, act?: keyof Backend, only?: string | undefined } = {}
 
-/** A server whose disk fails as the tests want. */
+/** A server whose disk fails as a test needs. */
 async function failingServer () {
   const check = (act: keyof Backend) => { if (fault.code && fault.act === act) throw systemError(fault.code) }
   const wrapBackend = (backend: Backend): Backend => ({
@@ -80,12 +80,12 @@ const shared = await server(t, {
   })
 })
 
-t.test('a full disk makes an upload SPAZIO_ESAURITO, a faulty one ARCHIVIO_NON_DISPONIBILE, and leaves no file',
+t.test('a full disk makes an upload SPAZIO_ESAURITO, and a failing one ARCHIVIO_NON_DISPONIBILE',
   async (t) => {
     const { app, dataDir, call } = failing
     const object = await keep(failing, Buffer.from('prima'))
     const before = filesIn(dataDir)
-    // The fault is injected where the content is read, and must be distinguished from the caller's own errors.
+    // The failure happens at the read of the content, and must be distinguished from errors of the caller.
     fault.act = 'put'
     for (const code of ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS']) {
       fault.code = code
@@ -100,7 +100,7 @@ t.test('a full disk makes an upload SPAZIO_ESAURITO, a faulty one ARCHIVIO_NON_D
     await keep(failing, randomBytes(200_000))
   })
 
-t.test('a file that a disk fault makes unreadable is a 503, and its object stays', async (t) => {
+t.test('a file that a disk failure makes unreadable is a 503, and its object stays', async (t) => {
   const object = await keep(failing, Buffer.from('prima'))
   Object.assign(fault, { act: 'get', code: 'EIO' })
   t.equal(await codeOf(failing.app.files.read(object)), 'ARCHIVIO_NON_DISPONIBILE')
@@ -108,7 +108,7 @@ t.test('a file that a disk fault makes unreadable is a 503, and its object stays
   t.equal(String(await buffer(await failing.app.files.read(object))), 'prima')
 })
 
-t.test('a file that cannot be removed is retried later, and the others are removed', async (t) => {
+t.test('a file that cannot be removed is tried again later, and the others are removed', async (t) => {
   const { app, dataDir } = failing
   const object = await keep(failing, Buffer.from('uno'))
   Object.assign(fault, { act: 'delete', code: 'EIO' })
@@ -139,7 +139,7 @@ t.test('while the disk fails, few files are tried at a time, and the others stay
   fault.code = undefined
 })
 
-t.test("an upload that the client aborts fails with the client's error, and leaves nothing", async (t) => {
+t.test("an upload that the client aborts fails with the client's error, and leaves no file", async (t) => {
   const built = await build(t)
   await keep(built, Buffer.from('prima'))
   const before = filesIn(built.dataDir)
@@ -202,7 +202,7 @@ async function server (t: Test, options?: Parameters<typeof build>[3]) {
     const run = await app.jobs.start('stored-files', async () => {})
     if (typeof run === 'object') await run.ended
   }
-  /** Creates a file last written that many hours ago. */
+  /** Creates a file that was last written this number of hours ago. */
   const leave = (name: string, hours: number) => {
     mkdirSync(dirname(pathOf(name)), { recursive: true })
     writeFileSync(pathOf(name), 'x')
@@ -340,7 +340,7 @@ t.test('a rotation rewraps every key and deletes the earlier generation, and all
     'also who found the object before the rotation reads it')
 })
 
-t.test('an upload that spans a rotation is kept', async (t) => {
+t.test('an upload that begins before a rotation and ends after it is kept', async (t) => {
   const built = await filled(t, 1)
   const written = await built.app.files.write(Buffer.from('lento'), { ...PLACE, name: 'lento' }, 10)
   const copied = await built.app.files.copy(

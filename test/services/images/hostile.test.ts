@@ -5,7 +5,7 @@ import { build } from '#test/helper.ts'
 import { hostileFiles, MARK, pngOf } from './hostile.ts'
 import { jpeg, lying, pdfOf, picture, png, webp } from './pictures.ts'
 
-// Created first: once an image was decoded, the library accepts no other formats.
+// Created first, because the library accepts no other formats after it has decoded an image.
 const files = await hostileFiles()
 const turned = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(lying))
 const profiled = await picture().withIccProfile('p3').jpeg().toBuffer()

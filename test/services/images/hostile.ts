@@ -3,11 +3,11 @@ import { crc32, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { jpeg, pdfOf, picture, png, webp, withPlace } from './pictures.ts'
 
-/** A file that must be rejected, or reduced to its pixels. */
+/** A file that must be rejected, or of which only the pixels may be stored. */
 interface HostileFile {
   what: string
   bytes: Buffer
-  /** The error message. Undefined: the image is accepted without its extra content. */
+  /** The expected error message. Undefined when the image is accepted without its extra content. */
   refusal?: RegExp
 }
 
@@ -17,7 +17,7 @@ const LARGE = /pixel: al massimo 50 megapixel e 12000 pixel per lato$/
 const PDF = /è un PDF: serve una pagina sola/
 const FRAMES = /animazione/
 
-/** Must not occur in the stored image. */
+/** A text that must not occur in the stored image. */
 export const MARK = 'SEGRETO-4711'
 
 const SVG = `<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>alert('${MARK}')</script></svg>`
@@ -160,7 +160,7 @@ async function frames (drawing: Buffer): Promise<HostileFile[]> {
   ]
 }
 
-/** A PNG with this header. Its pixels are 0 unless given. */
+/** A PNG with this header. By default its pixels are 0. */
 export function pngOf (width: number, height: number, depth: number, colour: number, pixels?: Buffer): Buffer {
   const channels = colour === 6 ? 4 : 1
   const header = Buffer.alloc(13)

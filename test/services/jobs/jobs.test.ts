@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const total = (all: readonly { runs (): number }[]) => all.reduce((sum, { runs }) => sum + runs(), 0)
 const nothing = async () => {}
 
-t.test('one of three processes runs each scheduled time, on twenty nights', async (t) => {
+t.test('of three processes one runs each scheduled time, on twenty nights', async (t) => {
   const { start, row } = await processes(t)
   const all = [start(), start(), start()]
   await Promise.all(all.map((each) => each.runDue()))
@@ -25,23 +25,23 @@ t.test('one of three processes runs each scheduled time, on twenty nights', asyn
   }
 })
 
-t.test('clocks ahead or behind neither repeat nor skip a run', async (t) => {
+t.test('clocks that are ahead or behind neither repeat nor skip a run', async (t) => {
   const { start, row } = await processes(t)
   const [ahead, behind] = [start(), start()]
   await ahead.runDue()
   for (let night = 1; night <= 5; night++) {
     const slot = (await row()).next_run_at
     await ahead.runDue(slot)
-    // Its clock says that the time has just passed, but it has not.
+    // By its clock the time has just passed, but it has not.
     await start().runDue(new Date(slot.getTime() + SECOND))
-    // Checks for overdue jobs long after the others.
+    // It checks for due jobs long after the others.
     await behind.runDue(new Date(slot.getTime() - 90 * SECOND))
     await behind.runDue(slot)
     t.equal(ahead.runs() + behind.runs(), night)
   }
 })
 
-t.test('a missed run is made up once at the next start, however many processes start together', async (t) => {
+t.test('a missed run happens once at the next start, even if many processes start together', async (t) => {
   const { start, row, miss } = await processes(t)
   await start().runDue()
   const { next_run_at: scheduled } = await row()
@@ -56,7 +56,7 @@ t.test('a missed run is made up once at the next start, however many processes s
   }
 })
 
-t.test('no second run starts during a run, and a run missed meanwhile is made up afterwards', async (t) => {
+t.test('no second run starts during a run, and a run missed meanwhile happens afterwards', async (t) => {
   const { start, row, miss } = await processes(t)
   const work = heldWork()
   const [first, second] = [start({ run: work.run }), start()]
@@ -118,7 +118,7 @@ t.test('a run keeps its lease while its process lives', async (t) => {
   await begun
 })
 
-t.test("a failed run is recorded with its error's code or name, never with its message", async (t) => {
+t.test("a failed run is recorded with its error's code or name, and never with the message", async (t) => {
   const { start, row } = await processes(t)
   const failures: [Error, string][] = [
     [Object.assign(new Error('Anna Bianchi'), { code: 'ECONNREFUSED' }), 'ECONNREFUSED'],
@@ -163,7 +163,7 @@ t.test('a run that cannot be recorded does not start', async (t) => {
   t.type(await one.start('night', nothing), 'object')
 })
 
-t.test('one of twenty concurrent manual starts in two processes runs', async (t) => {
+t.test('of twenty concurrent manual starts in two processes one runs', async (t) => {
   const { start } = await processes(t)
   const work = heldWork()
   const all = [start({ run: work.run }), start({ run: work.run })]
@@ -193,7 +193,7 @@ t.test('every process runs a job of every process, and the last run is recorded'
   t.match(await one.list(), [{ esito: 'fallito', errore: 'RangeError' }])
 })
 
-t.test('shutdown starts no run and waits for the running one', async (t) => {
+t.test('shutdown starts no run, and waits for the running one', async (t) => {
   const { start, row } = await processes(t)
   const work = heldWork()
   const one = start({ run: work.run })
@@ -212,7 +212,7 @@ t.test('shutdown starts no run and waits for the running one', async (t) => {
   t.match(await row(), { outcome: 'riuscito', lease_until: null })
 })
 
-t.test('a changed schedule gets a new next time, and a missed run is still made up', async (t) => {
+t.test('a changed schedule gets a new next time, and a missed run still happens', async (t) => {
   const { start, row, miss } = await processes(t)
   await start().runDue()
   const { next_run_at: before } = await row()
@@ -230,7 +230,7 @@ t.test('a changed schedule gets a new next time, and a missed run is still made 
   t.equal((await row()).next_run_at.getUTCMinutes(), 45)
 })
 
-t.test('without a database a scheduled time logs one line, and runs when the database is back', async (t) => {
+t.test('without a database a scheduled time logs one line, and the run follows when it is back', async (t) => {
   const { start, row, sql } = await processes(t)
   const one = start()
   await one.runDue()
@@ -261,7 +261,7 @@ t.test('an end that cannot be recorded is logged, and the run is repeated', asyn
   t.equal(one.runs(), 2)
 })
 
-t.test('a run interrupted by shutdown runs at the next start, also a manual one', async (t) => {
+t.test('a run that shutdown interrupted, even a manual one, runs at the next start', async (t) => {
   const { start, row } = await processes(t)
   for (const isByHand of [false, true]) {
     const ending = new AbortController()
@@ -338,7 +338,7 @@ t.test('while the disk is full, a database that shut down is reported as a full 
   t.equal(await codice(), 'DATABASE_NON_DISPONIBILE')
 })
 
-t.test('a server makes up a missed run, and the next one does when it is killed during that run', async (t) => {
+t.test('a server makes a missed run, and if it is killed meanwhile, the next server does', async (t) => {
   const police = await standIn(t)
   const { url, sql } = await testDatabase(t)
   const environ = {
@@ -359,7 +359,7 @@ t.test('a server makes up a missed run, and the next one does when it is killed 
   await killed.kill()
 
   delete police.on.GenerateToken
-  // Only the server that is killed needs its own process.
+  // Only the server that is killed needs a separate process.
   const server = () => build(t, environ, undefined, { clock: undefined })
   const early = await server()
   await until(async () => (await sql`select from jobs where outcome = 'riuscito'`).length > 0)

@@ -51,18 +51,18 @@ export async function processes (t: Test) {
         .where(eq(jobs.name, 'night'))
       return row!
     },
-    /** Makes the last scheduled time a missed one. */
+    /** Changes the last scheduled time into a missed one. */
     async miss () {
       await sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'night'`
     },
-    /** Expires the lease, as if the run's process had died. */
+    /** Expires the lease, as after the death of the run's process. */
     async loseLease () {
       await sql`update jobs set lease_until = now() - interval '1 second' where name = 'night'`
     }
   }
 }
 
-/** Work that lasts until it is ended. `begun` resolves when it has started. */
+/** Work that continues until the test ends it. `begun` resolves when it has started. */
 export function heldWork () {
   const begun = Promise.withResolvers<void>()
   const over = Promise.withResolvers<void>()

@@ -117,7 +117,7 @@ t.test('mailbox accepts an address with or without a name', async (t) => {
   t.same(refused.filter((text) => mailbox(text) !== undefined), [])
 })
 
-/** The only headers of our mails. */
+/** The only headers of the mails. */
 const HEADERS = ['content-type', 'date', 'from', 'message-id', 'mime-version', 'subject', 'to']
 
 const TRICKS = [
@@ -152,10 +152,10 @@ t.test(
       }
       const { envelope, headers, raw, text, html } = await smtp.next()
       t.same(envelope, { from: FROM, to: [envelope.to[0]] })
-      // Only the domain may differ, because the mail server decodes it to Unicode.
+      // Only the domain may differ, because the mail server converts it to Unicode.
       const sentTo = plainAddress(mail.to)
       t.equal(plainAddress(envelope.to[0]!), sentTo)
-      // A mail with a single part also has its encoding in the headers.
+      // The headers of a mail with a single part also contain its encoding.
       t.same(
         Object.keys(headers)
           .filter((name) => name !== 'content-transfer-encoding')

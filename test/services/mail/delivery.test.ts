@@ -91,7 +91,7 @@ t.test('two applications on one database deliver each mail once', async (t) => {
   )
 })
 
-t.test('while one process sends a mail, another one skips it and sends the rest', async (t) => {
+t.test('while one process sends a mail, another process skips it and sends the rest', async (t) => {
   const held = Promise.withResolvers<void>()
   const begun = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, {
@@ -198,7 +198,7 @@ const SERVERS = {
   STARTTLS: { ...certificate, disabledCommands: ['AUTH'] }
 }
 
-/** Trusts a certificate in this process until the test ends, as an administrator could configure. */
+/** Trusts a certificate in this process until the test ends, as an administrator could configure it. */
 function trust (t: Test, certificate: string): void {
   const before = getCACertificates('default')
   t.teardown(() => setDefaultCACertificates(before))
@@ -241,7 +241,7 @@ t.test('the environment cannot turn off certificate verification', { skip }, asy
 })
 
 t.test('a server that is not on loopback gets nothing in plain text', async (t) => {
-  // The same server, under an address that does not look like loopback.
+  // The same server, with an address that is not recognized as loopback.
   const smtp = await startSmtp(t)
   const { db, worker, enqueue } = await bareWorker(t, { url: `smtp://[::ffff:127.0.0.1]:${smtp.port}` })
   const { id } = await enqueue()
@@ -270,7 +270,7 @@ t.test('smtpOptions parses credentials, host, port and TLS mode from the URL', a
   }
 })
 
-t.test('smtpOptions rejects URLs with anything else, without repeating them', async (t) => {
+t.test('smtpOptions rejects any other URL, and does not repeat it', async (t) => {
   const urls = [
     'smtp://posta:segreta@127.0.0.1?tls.rejectUnauthorized=false', 'smtp://posta:segreta@127.0.0.1/?logger=true',
     'smtp://posta:segreta@127.0.0.1/cartella', 'smtp://posta:segreta@127.0.0.1#x', 'smtp://posta:segreta%@127.0.0.1',

@@ -1,12 +1,12 @@
 /** A message as a mail client shows it. */
 export interface Parsed {
-  /** By lower-case name, unfolded and decoded. Repeated headers have several values. */
+  /** Headers by lower-case name, unfolded and decoded. Repeated headers have several values. */
   headers: Record<string, string[]>
   text: string
   html: string
 }
 
-/** Parses the subset of RFC 5322 and MIME that our mails use, independently of the library that writes them. */
+/** Parses the subset of RFC 5322 and MIME that the mails use. It does not use the library that writes them. */
 export function parseMail (raw: string): Parsed {
   const { headers, body } = split(raw)
   const type = headers['content-type']?.[0] ?? 'text/plain'

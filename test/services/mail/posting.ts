@@ -36,7 +36,7 @@ export function putAside (app: Pick<FastifyInstance, 'db'>, mail: Partial<Mail> 
   })
 }
 
-/** A worker without an application, idle until woken. Stopped with the test. */
+/** A worker without an application, which is idle until it is woken. It stops when the test ends. */
 export async function bareWorker (t: Test, smtp: { url: string }, options: { closeWithinMs?: number } = {}) {
   const { db } = await testDatabase(t)
   const worker = mailWorker({
@@ -54,7 +54,7 @@ export async function bareWorker (t: Test, smtp: { url: string }, options: { clo
   }
 }
 
-/** The mail's row, once `holds` is true for it. */
+/** The mail's row, as soon as `holds` is true for it. */
 export async function row (
   app: Pick<FastifyInstance, 'db'>,
   id: number,
@@ -73,7 +73,7 @@ export function postponed (app: Pick<FastifyInstance, 'db'>, id: number) {
   return row(app, id, ({ stato, last_error }) => stato === 'in_coda' && last_error !== null)
 }
 
-/** The row once delivery has ended. */
+/** The row after the end of the delivery. */
 export function over (app: Pick<FastifyInstance, 'db'>, id: number) {
   return row(app, id, ({ stato }) => stato !== 'in_coda')
 }

@@ -9,7 +9,7 @@ import { listening } from '#test/loopback.ts'
 import { smtpError, startSmtp, type Received } from '#test/smtp.ts'
 import { bareWorker, comeDue, environ, MAIL, over, post, postponed, putAside, row } from './posting.ts'
 
-/** Accepts everything, unless a test says otherwise. */
+/** Accepts every mail, unless a test sets another behaviour. */
 const moody: { [at in 'onMailFrom' | 'onRcptTo']?: Error } & { decide?: (mail: Received) => void } = {}
 const usual = await startSmtp(t, {
   onMailFrom: (_, __, done) => { done(moody.onMailFrom) },
@@ -41,7 +41,7 @@ t.test('while the SMTP server is down a mail waits, and is delivered by a later 
   t.match(await over(app, id), { stato: 'inviata', attempts: 2, last_error: null })
 })
 
-t.test('an outage costs one mail an attempt, not every mail', async (t) => {
+t.test('an outage causes one attempt for one mail, and not for every mail', async (t) => {
   const down = await startSmtp(t)
   await down.close()
   const { db, worker, enqueue } = await bareWorker(t, down)
@@ -87,7 +87,7 @@ t.test('a temporarily refused mail does not delay others', async (t) => {
   t.equal((await smtp.next()).subject, 'Prima')
 })
 
-t.test('a mail is given up after 24 hours, but not before an attempt', async (t) => {
+t.test('delivery of a mail ends after 24 hours, but not before an attempt', async (t) => {
   const { app } = server
   moody.decide = () => { throw smtpError(451, 'busy') }
   const [old, younger] = [await putAside(app), await putAside(app)]
@@ -112,7 +112,7 @@ t.test(
     const cut = { next: true }
     const smtp = await startSmtp(t, {
       decide: () => {
-        // Accepted, but the reply is never sent.
+        // The mail is accepted, but the reply is never sent.
         if (cut.next) for (const socket of sockets) socket.destroy()
         cut.next = false
       }
@@ -196,7 +196,7 @@ t.test('a server that requires a login first does not count as refusing the mail
   t.match(await postponed(app, id), { last_error: '530', attempts: 1 })
 })
 
-t.test('an SMTP server that never answers does not delay shutdown, and the mail is retried later', async (t) => {
+t.test('an SMTP server that never responds does not delay shutdown, and the mail is retried later', async (t) => {
   const begun = Promise.withResolvers<void>()
   const smtp = await startSmtp(t, {
     decide: () => {
@@ -244,7 +244,7 @@ t.test('shutdown finishes the current mail and leaves the next one queued', asyn
   const second = await post(app)
   await begun.promise
   const closed = app.close()
-  // Long enough for a shutdown that waits for nothing.
+  // Enough time for a shutdown that does not wait.
   await sleep(500)
   held.resolve()
   await closed

@@ -27,7 +27,7 @@ function heldQueue (concurrency: number) {
   return { due, held, worker, end, running: () => [...held.keys()] }
 }
 
-t.test('a worker runs up to its concurrency, and starts the next task when one ends', async (t) => {
+t.test('a worker runs tasks up to its concurrency, and starts the next task when one ends', async (t) => {
   for (const concurrency of [1, 2]) {
     const { due, worker, running, end, held } = heldQueue(concurrency)
     due.push(1, 2, 3)

@@ -49,7 +49,7 @@ t.test('a task past its deadline is ended with its thread, and the next one runs
   t.not((await look(run)).thread, thread)
 })
 
-t.test('tasks queued behind one that is ended still run', async (t) => {
+t.test('tasks in the queue behind a task that is ended still run', async (t) => {
   const { run } = open(t)
   const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 500 })
   const waiting = [run({ do: 'echo', value: 1 }), run({ do: 'echo', value: 2 })]
@@ -57,7 +57,7 @@ t.test('tasks queued behind one that is ended still run', async (t) => {
   t.same(await Promise.all(waiting), [1, 2])
 })
 
-t.test('a task that waits too long fails with a retryable 503, and its deadline starts with the work', async (t) => {
+t.test('a task that waits too long fails with a retryable 503, and its deadline starts with its work', async (t) => {
   const { run } = open(t, { waitMs: 1000 })
   const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 3000 })
   await t.rejects(run({ do: 'echo', value: 1 }), { code: 'SERVIZIO_OCCUPATO', transient: true })
@@ -69,7 +69,7 @@ t.test('a task that waits too long fails with a retryable 503, and its deadline 
   t.equal(await second, 2)
 })
 
-t.test('a task that exceeds the memory limit fails alone', async (t) => {
+t.test('only the task that exceeds the memory limit fails', async (t) => {
   const { run } = open(t)
   const hoarding = run({ do: 'hoard' })
   const behind = run({ do: 'echo', value: 'lives' })
@@ -121,7 +121,7 @@ t.test('an idle thread ends', async (t) => {
   t.not(next, thread)
 })
 
-t.test('closing the pool waits for no task', async (t) => {
+t.test('the closing of a pool does not wait for tasks', async (t) => {
   const { pool, run } = open(t)
   const spinning = run({ do: 'spin' })
   const waiting = run({ do: 'spin' })

@@ -6,7 +6,7 @@ const GUESTS = [
   { nome: 'Bruno', cognome: 'Prova', sesso: 'M', data_nascita: '1984-01-30' }
 ]
 
-/** Creates, changes, reads and deletes bookings with guests. A change must be read back. */
+/** Creates, changes, reads and deletes bookings with guests. After a change, the booking must be returned with it. */
 export function bookings (surroundings: Surroundings): Client {
   const { ask, random, surprise } = surroundings
   const { create, remove } = stays(surroundings)

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import type { SeededRandom } from '#test/crash/seeded-random.ts'
 import type { Caller } from '../caller.ts'
 
-/** One kind of client: its action, and the average pause between two. */
+/** One kind of client: its action, and the average pause between two actions. */
 export interface Client { name: string, restMs: number, act (): Promise<void> }
 
 /** Dependencies of every client. */
@@ -12,7 +12,7 @@ export interface Surroundings extends Pick<Caller, 'ask' | 'surprise'> {
   admin: Record<string, string>
 }
 
-/** Runs a client's action in a loop, pausing while no server runs. */
+/** Runs a client's action in a loop, and pauses while no server runs. */
 export async function keepActing (
   client: Client, random: SeededRandom, runs: () => boolean, signal: AbortSignal
 ): Promise<void> {

@@ -12,7 +12,7 @@ export function people ({ ask, random, admin, surprise }: Surroundings): Client 
   async function act (): Promise<void> {
     const email = `persona${random.integer(PEOPLE)}@example.org`
     if (!known.has(email)) {
-      // 400: the account exists, because an earlier response was lost.
+      // 400 means that the account exists, because an earlier response was lost.
       const body = { email, password: PASSWORD, name: 'Persona', surname: 'di Prova' }
       if (await ask('POST', '/api/operators', { body, headers: admin, expected: [200, 400] })) known.add(email)
       return

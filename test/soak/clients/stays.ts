@@ -1,6 +1,6 @@
 import type { Surroundings } from './client.ts'
 
-/** Far enough ahead that no police deadline passes. */
+/** So far ahead that no police deadline passes during the run. */
 const ARRIVES_AFTER_DAYS = 30
 
 export interface Stay { id: number }

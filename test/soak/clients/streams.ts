@@ -6,7 +6,7 @@ import type { Client, Surroundings } from './client.ts'
 
 export interface StreamOptions extends Pick<Surroundings, 'random' | 'admin'> {
   address: () => string | undefined
-  /** Counts the response to a stream request made at that time. */
+  /** Counts the response to a stream request that began at that time. */
   count: (status: number | undefined, since: number) => void
   now: () => number
 }
@@ -34,7 +34,7 @@ export function follower (options: StreamOptions): Client & { heard: string[], l
     stream = await open(options, last === undefined ? {} : { 'last-event-id': last })
     if (!stream) return
     const ended = new Promise((resolve) => stream!.once('close', resolve))
-    // Only complete frames count: the server resends a truncated one.
+    // Only complete frames count, because the server sends an incomplete one again.
     let frame: { id?: string, data?: string } = {}
     createInterface(stream).on('line', (line) => {
       const [, field, value] = /^(id|data): (.*)$/.exec(line) ?? []

@@ -4,7 +4,7 @@ import { writeZone } from '../write-zone.ts'
 import { addDays } from '#src/lib/time.ts'
 import { CLEAN, generator, photograph, type Shot } from './render.ts'
 
-/* Images of fictitious documents at three levels of damage in four orientations, the same in every run. */
+/* Images of fictitious documents with three levels of damage and four orientations, the same in every run. */
 
 export const LEVELS = ['clean', 'by hand', 'hard'] as const
 export type Level = (typeof LEVELS)[number]
@@ -20,7 +20,7 @@ const CODES: Partial<Record<Layout['name'], string>> = { 'MRV-A': 'V', 'MRV-B': 
 const CHARACTERS = 44
 const SIZE = 46
 
-/** Makes cases over all layouts, levels and orientations. */
+/** Makes cases for all layouts, levels and orientations. */
 export function cases (count: number, seed = 1): Case[] {
   return Array.from({ length: count }, (_, n) => {
     const random = generator(seed * 100_003 + n)

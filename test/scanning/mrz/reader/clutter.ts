@@ -7,7 +7,7 @@ const [WIDTH, HEIGHT] = [900, 640]
 
 type Paint = (random: () => number, x: number, y: number) => number
 
-/** The kinds of images: each gives a gray value per pixel. */
+/** The kinds of images. Each gives a gray value per pixel. */
 const KINDS: readonly ((random: () => number) => Paint)[] = [
   // Fine and coarse noise.
   () => (random) => random() * 255,
@@ -16,12 +16,12 @@ const KINDS: readonly ((random: () => number) => Paint)[] = [
     const tiles = Float32Array.from({ length: 400 * 400 }, () => random() * 255)
     return (_random, x, y) => tiles[Math.floor(y / grain) * 400 + Math.floor(x / grain)]!
   },
-  // Bar codes below each other.
+  // Bar codes, one below the other.
   (random) => {
     const rows = Array.from({ length: 12 }, () => bars(random))
     return (_random, x, y) => y % 54 < 38 && x > 60 && x < 840 ? rows[Math.floor(y / 54)]![x]! : 235
   },
-  // Dense lines of random signs, similar to print.
+  // Dense lines of random signs, similar to text.
   (random) => {
     const pitch = 14 + Math.floor(random() * 10)
     const signs = Float32Array.from({ length: 900 * 640 }, () => random())

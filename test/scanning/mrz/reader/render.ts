@@ -5,19 +5,19 @@ import sharp, { type OverlayOptions } from 'sharp'
 
 /** Debian's `fonts-ocr-b`. */
 const FONT = '/usr/share/fonts/opentype/ocr-b/OCRB.otf'
-/** The reason to skip image tests, or false. */
+/** The reason why image tests are skipped, or false. */
 export const skip = existsSync(FONT) ? false : 'the font OCR-B (fonts-ocr-b) is not installed'
 
-/** How an image of a document is taken. */
+/** The way in which an image of a document is taken. */
 export interface Shot {
-  /** Height of a line of print, in pixels. */
+  /** Height of a line of text, in pixels. */
   size: number
   /** Degrees, clockwise. */
   angle: number
   blur: number
   /** Standard deviation of the noise. */
   noise: number
-  /** Gray values of the print and the card. */
+  /** Gray values of the text and of the card. */
   ink: number
   card: number
   quality: number
@@ -26,7 +26,7 @@ export interface Shot {
 
 export const CLEAN: Shot = { size: 40, angle: 0, blur: 0, noise: 0, ink: 20, card: 235, quality: 95, seed: 1 }
 
-/** A card with words above and a zone below, on a table, as JPEG. */
+/** A card with words at the top and a zone at the bottom, on a table, as JPEG. */
 export async function photograph (lines: readonly string[], shot: Shot): Promise<Buffer> {
   const { size, ink, card } = shot
   const printed = await Promise.all(lines.map((line) => print(line, size, ink)))
