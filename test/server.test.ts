@@ -358,7 +358,7 @@ t.test('a database of a newer version ends the start with one line, and is not c
   t.same(await sql`select from users`, [])
 })
 
-t.test('of two servers that start on an older database one upgrades it, and logs both migrations', async (t) => {
+t.test('one of two servers that start on an older database upgrades it, and logs both migrations', async (t) => {
   const { url, sql } = await testDatabase(t, true)
   await sql.begin((tx) => carryOut(tx, knownMigrations().slice(0, 1)))
   const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
@@ -369,7 +369,7 @@ t.test('of two servers that start on an older database one upgrades it, and logs
   t.match(said, [{ from: '0000_init', to: readJournal().at(-1)!.tag, ms: Number }])
 })
 
-t.test('of two servers with different keys, one starts on a new database', async (t) => {
+t.test('one of two servers with different keys starts on a new database', async (t) => {
   const { url, sql } = await testDatabase(t)
   const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
   const started = await Promise.all(servers.map(({ ready }) => ready.then(() => true, () => false)))

@@ -32,7 +32,7 @@ const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
-/** Nothing was sent, and the cause may be transient: the client may retry with the same Idempotency-Key. */
+/** Causes that may be transient, before any Send: the client may retry with the same Idempotency-Key. */
 const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',

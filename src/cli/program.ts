@@ -81,7 +81,7 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
     .configureHelp(inItalian)
     .configureOutput({
       writeOut: (text) => { terminal.stdout.write(text) },
-      // Help goes to standard error when it was not requested, because a command is missing.
+      // Help is printed to standard error when it was not requested, because a command is missing.
       writeErr: (text) => { if (program.opts().json !== true) terminal.stderr.write(text) },
       // The caller of this function writes the message, in Italian.
       outputError: () => {},

@@ -67,7 +67,7 @@ export async function secretOf (terminal: Terminal, variable: string, question: 
   return given
 }
 
-/** Reads a new secret. A person types it twice, because with a typo nobody could sign in. */
+/** Reads a new secret. A person types it twice, because a typing error would lock the person out. */
 export async function newSecret (terminal: Terminal, variable: string, question: string): Promise<string> {
   const secret = await secretOf(terminal, variable, question)
   const isTyped = !terminal.env[variable] && isInteractive(terminal)

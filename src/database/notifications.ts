@@ -41,7 +41,7 @@ declare module 'fastify' {
 interface SyncRound { answered: Set<string>, expected: number, done: () => void }
 
 interface NotificationsOptions {
-  /** Timeout for processes that do not answer, in milliseconds. */
+  /** Timeout for processes that do not respond, in milliseconds. */
   listenersMs?: number | undefined
 }
 

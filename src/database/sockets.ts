@@ -60,7 +60,8 @@ export function createSockets (): Sockets {
  * the error of a later write without a listener, which ends the process.
  */
 function end (socket: Socket): void {
-  // The driver already knows. After TLS it has removed its listeners, and an unhandled error would end the process.
+  // The driver has already been notified. After TLS it has removed its listeners, and an unhandled error would end the
+  // process.
   if (socket.destroyed) return
   const reason = Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT', address: '' })
   socket.on('error', () => {}).emit('error', reason)

@@ -11,8 +11,8 @@ import { queueWorker } from '#src/services/queue/worker.ts'
 import { endOfEvents } from './event-list.ts'
 
 /**
- * Inserts one delivery for each event of the CTE `ordered` and each active webhook subscribed to its type. A test event
- * goes only to the webhook under test.
+ * Inserts one delivery for each event of the CTE `ordered` and each active webhook subscribed to its type. Only the
+ * webhook under test gets a test event.
  */
 const fanOut = sql`
   insert into ${deliveries} (webhook_id, evento, oggetto)

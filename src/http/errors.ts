@@ -76,8 +76,8 @@ const BARE_HEADERS = {
 }
 
 /**
- * Turns every error into a response: `{error, status, codice, requestId}` plus `dettagli` on a 400. A 5xx logs its
- * cause and answers with a fixed text.
+ * Turns every error into a response: `{error, status, codice, requestId}` plus `dettagli` on a 400. For a 5xx it logs
+ * the cause, and the response has a fixed text.
  */
 export default fp(async function errors (app) {
   app.decorateRequest('failedTransiently', false)

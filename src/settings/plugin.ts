@@ -58,7 +58,7 @@ declare module 'fastify' {
 
 /** A notification can be lost together with its connection, so settings are read again after this time. */
 const REREAD_MS = 10_000
-/** A process that takes longer to receive a notification does not answer requests either. */
+/** A process that takes longer to receive a notification does not respond to requests either. */
 const LISTENERS_WAIT_MS = 5000
 
 /** Flags and maintenance, cached in memory, and the check that refuses requests during maintenance. */

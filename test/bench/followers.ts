@@ -20,7 +20,7 @@ const LISTENERS = 1000
 const OF_CALLER = 6
 const ROUNDS = 3
 
-/** Measures requests while 1,000 events are queued for a receiver that never answers. */
+/** Measures requests while 1,000 events are queued for a receiver that never responds. */
 export async function slowReceiver (server: Running, databaseUrl: string): Promise<BenchResult> {
   const receiver = createServer(() => {}).listen(0, '127.0.0.1')
   await once(receiver, 'listening')

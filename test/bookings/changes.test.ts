@@ -261,7 +261,7 @@ async function meeting (
   return await Promise.all(responses)
 }
 
-t.test('of two updates with the same If-Match, exactly one succeeds', async (t) => {
+t.test('exactly one of two updates with the same If-Match succeeds', async (t) => {
   for (let round = 0; round < 5; round++) {
     const { id } = await create(call)
     const tag = await tagOf(id)

@@ -231,7 +231,7 @@ t.test('a COPY that fails after its last row rejects its writer', async (t) => {
   t.same([...await sql`select n from numbers`], [])
 })
 
-t.test('a statement after a COPY is answered when the COPY ends while the stream is not read', async (t) => {
+t.test('a statement after a COPY gets its result when the COPY ends while its stream is not read', async (t) => {
   const { sql } = await pool(t)
   await sql.begin(async (tx) => {
     // Rows of 61 bytes. The last rows fill the stream, so that the driver pauses just before the end.

@@ -148,7 +148,7 @@ t.test('a second letter is refused, and after a deletion another file can be cre
   t.match(noted.json(), { data: [{ object: `prenotazione:${id}` }] })
 })
 
-t.test('of 20 concurrent requests one creates the letter: one file, one record, one PDF', async (t) => {
+t.test('one of 20 concurrent requests creates the letter: one file, one record, one PDF', async (t) => {
   const id = await newBooking()
   let rendered = 0
   const { make } = app.pdf
@@ -168,7 +168,7 @@ t.test('of 20 concurrent requests one creates the letter: one file, one record, 
   t.equal(files(), count + 1)
 })
 
-t.test('of two processes that create the same letter one succeeds, and the other leaves no file', async (t) => {
+t.test('one of two processes that create the same letter succeeds, and the other leaves no file', async (t) => {
   const other = await build(t, { DATABASE_URL: server.url, DATA_DIR: dataDir, TODAY: '2026-11-23' })
   // Reuses the thread that has already loaded the engine.
   other.app.pdfWorkers.run = app.pdfWorkers.run

@@ -267,7 +267,7 @@ t.test('no log line contains SQL, a password or a value', async (t) => {
   t.notMatch(text, /Mario Rossi/)
 })
 
-t.test('without QUERY_PASSWORD the console is off, and the response says so, for any body', async (t) => {
+t.test('without QUERY_PASSWORD the console is off, and any request gets this reason', async (t) => {
   const { app, token } = await build(t)
   for (const payload of [{ password: PASSWORD, sql: 'select 1' }, {}]) {
     const response = await app.inject({
@@ -281,7 +281,7 @@ t.test('without QUERY_PASSWORD the console is off, and the response says so, for
   }
 })
 
-t.test('of a message with millions of characters only the beginning is shown', async (t) => {
+t.test('only the beginning of a message with millions of characters is shown', async (t) => {
   const response = await run('do $$ begin raise exception using message = repeat(chr(1), 9000000); end $$')
   t.equal(response.statusCode, 400)
   t.ok(response.body.length < 10_000)

@@ -268,7 +268,7 @@ for (const names of [['a', 'b'], ['a', 'b', 'c']]) {
   })
 }
 
-t.test('of two concurrent moves to one free name exactly one succeeds', async (t) => {
+t.test('exactly one of two concurrent moves to one free name succeeds', async (t) => {
   for (const name of ['d', 'e']) await store(test, 'public', name, name)
   const responses = await Promise.all([move('d', 'f'), move('e', 'f')])
   t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 400])

@@ -1,4 +1,4 @@
-/** The result of folding: `refused` holds each character without an equivalent once ('' if none). */
+/** The result of folding: `refused` contains each character without an equivalent once ('' if none). */
 export interface Folded {
   /** The folded text. Refused characters stay in it, so that it cannot be sent by mistake. */
   text: string

@@ -58,7 +58,7 @@ function without (first: Undeclared | undefined, other: Undeclared | undefined):
   return first.guests > other.guests ? { ...first, guests: first.guests - other.guests } : undefined
 }
 
-/** A comparison, and a function that tells why the receipt of an account's day is not stored. */
+/** A comparison, and a function that returns the reason why the receipt of an account's day is not stored. */
 interface CrossCheck extends Comparison { reasonFor (account: string, day: Day): WaitReason }
 
 /** The cursor of a batch: the last booking in order of arrival. */

@@ -218,7 +218,7 @@ function aboutBooking (campo: string, messaggio: string): Segnalazione {
   return { ospite: 0, campo, messaggio }
 }
 
-/** Answers a repeated Idempotency-Key with the submission of the first request, and creates no other. */
+/** Responds to a repeated Idempotency-Key with the first request's submission, and creates no other. */
 async function answerRepeated (db: Executor, request: FastifyRequest, reply: FastifyReply) {
   const [ricevuta] = request.startedWork ?? []
   if (ricevuta === undefined) return undefined

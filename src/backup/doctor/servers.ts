@@ -82,7 +82,7 @@ export async function mail ({ config: { SMTP_URL: url } }: Installation): Found 
   }
 }
 
-/** Checks that Redis answers. */
+/** Checks that Redis responds. */
 export async function redis ({ config: { REDIS_URL: url } }: Installation): Found {
   if (url === undefined) return undefined
   const { Redis } = await import('ioredis')

@@ -10,7 +10,7 @@ const days = fc.oneof(
   fc.constantFrom('2000-02-29', '2024-02-29', '1900-02-28', '0001-01-01', '9999-12-31', '2026-11-21')
 )
 
-/** Any value that the field may hold in a record. */
+/** Any value that the field may have in a record. */
 export function valueOf ({ kind, length, required }: Field): fc.Arbitrary<string | number> {
   switch (kind.type) {
     case 'day': return days

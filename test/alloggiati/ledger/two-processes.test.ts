@@ -22,7 +22,7 @@ const REPLY_MS = 30
 /** Shared servers. Each test uses its own guests, and checks only its own Sends. */
 const { police, flights, post, sql } = await twoServers(t)
 
-t.test('of 20 concurrent identical requests to two processes one is sent, and the others name it', async (t) => {
+t.test('one of 20 concurrent identical requests to two processes is sent, and the others name it', async (t) => {
   const acquired = anew()
   const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
   const winners = responses.filter(({ status }) => status === 200)

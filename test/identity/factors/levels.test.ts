@@ -268,7 +268,7 @@ t.test('guesses from many client IPs lock the owner out neither at home nor with
   t.equal((await from('192.0.2.99', 'recovery-codes/verify', { code: codes[0]! }, access)).statusCode, 200)
 })
 
-t.test('of many simultaneous requests one code admits one, and all guesses are counted', async (t) => {
+t.test('one code admits one of many simultaneous requests, and all guesses are counted', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '5', RATE_LIMIT_WINDOW: '1' })
   const { app } = server
   const { client, person, app: { id, secret } } = await personWithApp(server)

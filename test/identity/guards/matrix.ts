@@ -11,7 +11,7 @@ import { SPELLINGS, type Spelling } from './spellings.ts'
 const ACCEPTED = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
- * A caller whom at least one route accepts requests every route. Of the other callers, every `ROTATION`-th requests a
+ * A caller whom at least one route accepts requests every route. Every `ROTATION`-th requests a
  * route, in rotation, but all of them request the first route of each kind. For HEAD routes, which belong to GET
  * routes, all callers rotate.
  */

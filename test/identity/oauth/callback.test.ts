@@ -88,7 +88,7 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
   const { app, base, cookies, crooked, depart, comeBack } = shared
   await begin()
 
-  t.test('the authorization request carries state, nonce and PKCE, and no secret', async (t) => {
+  t.test('the authorization request contains state, nonce and PKCE, and no secret', async (t) => {
     const foreign = {
       state: 'mio', redirect_uri: 'https://evil.example', client_id: 'x', nonce: 'n', response_type: 'token'
     }
@@ -149,7 +149,7 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
     t.ok(fragment(await comeBack({ state: fourth, code: 'abc' })).get('access_token'), 'among other cookies')
   })
 
-  t.test('of several simultaneous callbacks with the same state, one succeeds', async (t) => {
+  t.test('one of several simultaneous callbacks with the same state succeeds', async (t) => {
     const state = (await depart()).get('state')!
     const landed = await Promise.all([1, 2, 3, 4].map(async () => await comeBack({ state, code: 'abc' })))
     t.equal(landed.filter((url) => fragment(url).has('access_token')).length, 1)

@@ -190,7 +190,7 @@ t.test('with an external provider no administrator is created', async (t) => {
   t.same(await people(app), [])
 })
 
-t.test('of several servers that start together, one creates the administrator and prints it', async (t) => {
+t.test('one of several servers that start together creates the administrator, and prints it', async (t) => {
   const { config: read } = await installation()
   const config = read()
   const made = await Promise.all([app, other, app, other].map((each) => firstAdministrator(each, config)))

@@ -521,7 +521,7 @@ t.test('unlinking a provider', async (t) => {
     t.same(await linked(), ['email', 'google'])
   })
 
-  t.test('of two simultaneous unlinkings one fails, so that an identity remains', async (t) => {
+  t.test('one of two simultaneous unlinkings fails, so that an identity remains', async (t) => {
     for (let round = 0; round < ROUNDS; round++) {
       const { linked, unlink } = await person(app, `gara-${round}`, ['google'])
       const responses = await Promise.all([unlink('google'), unlink('email', other)])

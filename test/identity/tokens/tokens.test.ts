@@ -248,7 +248,7 @@ t.test('rotation by an administrator', async (t) => {
   const both = (headers: Record<string, string>) => Promise.all(apps.map((each) => isLetIn(each, headers)))
   const admin = await token({ name: 'anna', role: 'admin' })
 
-  t.test('a rotation publishes the next pair, which signs later, and signs out nobody', async (t) => {
+  t.test('a rotation publishes the next pair, which signs later, and ends no session', async (t) => {
     const { access_token: old } = await signIn(app, 'piero', 'operator')
     t.same(await both(bearer(old)), [200, 200])
     const response = await callAs(app, admin, 'POST', ROTATE, { immediate: false })

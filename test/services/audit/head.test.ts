@@ -130,7 +130,7 @@ t.test('a server shuts down although its audit table is missing', async (t) => {
     msg === 'the chain head of the audit log could not be noted'))
 })
 
-t.test('of two concurrent notes the later row stays, in either order', async (t) => {
+t.test('after two concurrent notes the later row stays, in either order', async (t) => {
   const { db, audit } = await bench(t)
   for (const n of [1, 2]) await audit.append(db, entry(n))
   const file = join(temporaryFolder(t), 'prova.head')

@@ -134,7 +134,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     t.equal(await codeOf(db.transaction((tx) => files.keep(tx, written, { replace: true }))), 'BUCKET_NON_TROVATO')
   })
 
-  t.test('of several concurrent files with one name one stays, and the others are discarded', async (t) => {
+  t.test('one of several concurrent files with the same name stays, and the others are discarded', async (t) => {
     await Promise.all(Array.from({ length: 8 }, (_, index) => keep(built, Buffer.from(`n. ${index}`), 'gara')))
     const rows = await files.findByPrefix(db, 'documents', 'gara')
     t.equal(rows.length, 1)

@@ -12,7 +12,7 @@ const DAY = 86_400_000
 const total = (all: readonly { runs (): number }[]) => all.reduce((sum, { runs }) => sum + runs(), 0)
 const nothing = async () => {}
 
-t.test('of three processes one runs each scheduled time, on twenty nights', async (t) => {
+t.test('one of three processes makes each scheduled run, on twenty nights', async (t) => {
   const { start, row } = await processes(t)
   const all = [start(), start(), start()]
   await Promise.all(all.map((each) => each.runDue()))
@@ -163,7 +163,7 @@ t.test('a run that cannot be recorded does not start', async (t) => {
   t.type(await one.start('night', nothing), 'object')
 })
 
-t.test('of twenty concurrent manual starts in two processes one runs', async (t) => {
+t.test('one of twenty concurrent manual starts in two processes runs', async (t) => {
   const { start } = await processes(t)
   const work = heldWork()
   const all = [start({ run: work.run }), start({ run: work.run })]

@@ -91,7 +91,7 @@ function matterOf (kind: AlarmKind, facts: AlarmFacts, mode: string): string {
   return [mode, kind, ...parts].join(' ')
 }
 
-/** Raises the alarm that `DATA_DIR` is not writable, if `err` says so. */
+/** Raises the alarm that `DATA_DIR` is not writable, if `err` is about that folder. */
 export async function alarmFolder (
   { alarm, name }: { alarm: RaiseAlarm, name: string }, err: unknown
 ): Promise<void> {

@@ -37,7 +37,7 @@ export interface ReceiptFetch { fetchedAt: Date, isAvailable: boolean, schedine:
 export interface AccountDay {
   day: Day
   now: Date
-  /** The ledger knows everything that was filed with the account on that day. */
+  /** Whether the ledger contains all schedine that were filed with the account on that day. */
   isExclusive: boolean
   attempts: readonly DayAttempt[]
   submissions: readonly DaySubmission[]

@@ -114,8 +114,8 @@ export async function readFetchesOf (db: Executor, account: string, day: Day): P
 }
 
 /**
- * Whether the ledger knows all schedine filed with the account on a day. The receipt also counts schedine filed on the
- * portal, which accepts arrivals of the day and of the day before.
+ * Whether the ledger contains all schedine filed with the account on a day. The receipt also counts schedine filed on
+ * the portal, which accepts arrivals of the day and of the day before.
  */
 async function isDayExclusive (tx: Transaction, account: string, day: Day): Promise<boolean> {
   const isFiledByHand = and(

@@ -155,7 +155,7 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
 }
 
 /**
- * Waits until the account has no other submission in flight, in this process (first come, first served) or in another.
+ * Waits until the account has no other submission in flight, in this process (in the order of arrival) or in another.
  * While it waits, it writes only the renewed lease. The database refuses a second one at the dispatch.
  * @returns false when another worker owns the submission by now
  * @throws SendQueueClosed

@@ -52,7 +52,7 @@ interface Tested { token: string, rows: readonly Row[], at: number }
 
 interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day, id_appartamento: number | null }
 
-/** Both clocks are needed. Somebody may set the wall clock, and the monotonic clock stops while the machine sleeps. */
+/** Both clocks are needed. The wall clock may be set, and the monotonic clock stops while the machine sleeps. */
 interface Instant { wall: number, monotonic: number }
 
 /** `not-noted`: the attempt is committed, but the head of the chain could not be written to `DATA_DIR`. */
@@ -65,9 +65,9 @@ class NotDispatched extends Error {
 }
 
 /**
- * Carries a `pronto` submission to its outcome: queue slot, claim, login, test call, send slot, connection, commit,
- * Send. Any process may call it for any submission at any time, because a worker without the claim only returns the
- * state. On shutdown, undispatched submissions stay ready.
+ * Takes a `pronto` submission through all steps to its outcome: queue slot, claim, login, test call, send slot,
+ * connection, commit, Send. Any process may call it for any submission at any time, because a worker without the claim
+ * only returns the state. On shutdown, undispatched submissions stay ready.
  * @param caller the waiting caller. With it an unsendable submission is freed at once, without it retried later
  */
 export async function carryOut (

@@ -68,7 +68,7 @@ function * prepare (w: World, i: number, u: Unit): Generator<Step> {
     return
   }
   if (!windowOpen(w)) return yield leave('window has closed', 'da_verificare')
-  // A failed call does not answer whether an earlier Send of the submission was acquired.
+  // A failed call does not show whether an earlier Send of the submission was acquired.
   const undecided = mayBeThere(u) && !off(w, 'negativeEnds')
   if (u.stato === 'preso') {
     yield leave('login fails', 'pronto')

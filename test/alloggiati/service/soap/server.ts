@@ -5,7 +5,7 @@ import type { Test } from 'tap'
 import { soapClient, type SoapClient, type SoapClientOptions } from '#src/alloggiati/service/soap/soap-client.ts'
 import { freePort } from '#test/free-port.ts'
 
-/* A raw HTTP server on loopback, which records every byte and can send malformed answers. */
+/* A raw HTTP server on loopback, which records every byte and can send malformed responses. */
 
 export interface Received {
   /** Request line and headers. */
