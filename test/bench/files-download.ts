@@ -7,11 +7,11 @@ import { API_KEY, startLocanda, startStatic, temporaryFolder } from './process.t
 
 /** Size of a phone photo. */
 const BYTES = 2 * 1024 * 1024
-/** Downloads per round, and concurrent ones. */
+/** Number of downloads per round, and of concurrent ones. */
 const DOWNLOADS = 24
 const PARALLEL = 8
 
-/** Compares downloads with decryption with `@fastify/static` on the same plain bytes. */
+/** Compares downloads of encrypted files with `@fastify/static`, which sends the same bytes unencrypted. */
 export async function downloads (clusterUrl: string): Promise<BenchResult[]> {
   const folders = { ours: temporaryFolder(), peer: temporaryFolder() }
   const image = randomBytes(BYTES)

@@ -54,7 +54,7 @@ export function faultOf (err: unknown, changes = false): FaultKind | undefined {
 /** Error names with which the service refuses the caller of a Send before it reads the rows, so no guest was sent. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
-/** Words of a refused caller, except for a Send: a false match sends no guest twice. Matching takes linear time. */
+/** Words in refusals of the caller, for all calls except a Send. A false match is harmless, as no guest is sent. */
 const CALLER_REFUSED = /AUTENTICAZIONE|AUTENTICATO|TOKEN|CREDENZIALI|WSKEY|WS_KEY|CHIAVE_WEB|PASSWORD/i
 
 /** Whether the words of a refusal concern the caller, and not the request. */

@@ -24,7 +24,7 @@ const ABSOLUTE_MS = 90 * DAY_MS
 /** A session expires after this many days without a refresh (OWASP ASVS 7.3). */
 const IDLE_DAYS = 14
 export const IDLE_MS = IDLE_DAYS * DAY_MS
-/** In an older session, a new password requires the current one or a code by mail, a passkey a new sign-in. */
+/** After this time a new password requires the current one or a code by mail. A passkey requires a new sign-in. */
 export const FRESH_MS = DAY_MS
 const LONGEST_AGENT = 300
 

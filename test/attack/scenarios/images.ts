@@ -7,9 +7,9 @@ import { fillBookings, startTarget, type Target } from '../target.ts'
 
 const AT_ONCE = 20
 const ROUNDS = 2
-/** Maximum megabytes above the level after one stored image: for refused and for accepted images. */
+/** Maximum growth of memory in megabytes, compared with one stored image: for refused and for accepted images. */
 const MEMORY = { bombs: 300, largest: 600 }
-/** Maximum p95 latency of liveness, in milliseconds. */
+/** Maximum p95 latency of `/health/live`, in milliseconds. */
 const P95 = 200
 
 /** Sends decompression bombs, twenty at a time: images above the size limit, and the largest allowed ones. */

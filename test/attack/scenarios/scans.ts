@@ -7,9 +7,9 @@ import { bounded, type Scenario } from '../scenario.ts'
 import { startTarget, type Target } from '../target.ts'
 
 const AT_ONCE = 50
-/** Maximum megabytes above the level after one image. */
+/** Maximum growth of memory in megabytes, compared with the memory after one image. */
 const MEMORY = 600
-/** Maximum p95 latency of liveness, in milliseconds. */
+/** Maximum p95 latency of `/health/live`, in milliseconds. */
 const P95 = 200
 
 /** Sends fifty images at a time to OCR: pages, refused images, and the largest allowed ones. */

@@ -20,7 +20,7 @@ import { codeOf, keep, PLACE } from './file-service-rules.ts'
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: write`), { code, syscall: 'write', errno: -5 })
 
-/** The present failure of the shared server's disk. */
+/** The failure that the shared server's disk has now. */
 const fault: { code?: string | undefined, act?: keyof Backend, only?: string | undefined } = {}
 
 /** A server whose disk fails as a test needs. */
@@ -69,7 +69,7 @@ const filesIn = (dataDir: string) =>
 /** An id that the backend fails to delete. */
 const FAULTY = `00${randomUUID().slice(2)}`
 
-/** Shared by tests that leave no traces. */
+/** A server for tests that leave no changes behind. */
 const shared = await server(t, {
   wrapBackend: (backend) => ({
     ...backend,
@@ -281,7 +281,7 @@ t.test('rows with a missing or truncated file are counted, logged and kept', asy
 t.test('no file is compared or removed when the files folder belongs to another database', async (t) => {
   const built = await server(t)
   const { app, compare, leave, pathOf } = built
-  await t.test('before the first file', async (t) => {
+  await t.test('it is the same before the first file is stored', async (t) => {
     const foreign = leave(randomUUID(), 25)
     await compare()
     t.equal(existsSync(foreign), true)

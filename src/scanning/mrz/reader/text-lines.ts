@@ -2,7 +2,7 @@ import { findBlobs, type Blob } from './blobs.ts'
 import { closed } from './dark-strokes.ts'
 import type { Gray } from './gray.ts'
 
-/** The image width to which the sizes below belong. */
+/** The sizes below are for images of this width. */
 const USUAL_WIDTH = 700
 /** Factors of Otsu's threshold for stroke density. */
 const BOUNDS = [1, 0.7, 1.35]
