@@ -50,7 +50,7 @@ async function start (): Promise<void> {
     const variable = err.code === 'ENOTFOUND' || err.code === 'EADDRNOTAVAIL' ? 'HOST' : 'PORT'
     throw new ConfigError(variable, `impossibile ascoltare su ${host}:${port} (${err.code})`)
   })
-  // Only after listening has succeeded, because otherwise nobody would see the generated password.
+  // Only after the server listens, because the generated password is printed only once.
   const administrator = await firstAdministrator(app, config).catch(async (err: unknown) => {
     await app.close()
     throw err

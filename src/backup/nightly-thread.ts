@@ -10,7 +10,7 @@ import type { Pace } from './sealed-tar.ts'
 
 /* The worker thread that makes a nightly backup (`plugin.ts`). */
 
-/** After each chunk pauses three times as long as it took, up to a limit, so that requests are not slowed down. */
+/** Pauses after each chunk, three times as long as it took, up to a limit, so that requests are not slowed down. */
 const gently: Pace = async function * (pieces) {
   let startedAt = performance.now()
   for await (const piece of pieces) {

@@ -76,7 +76,7 @@ type Part = keyof typeof PARTS
 /**
  * Validation errors of all parts of a request as `{campo, messaggio}`, one for each field, at most `FIELDS_MAX`. For a
  * field in a list, `campo` has the form `dati[0].nome`. For the whole body it is empty.
- * @param err Fastify's error, which covers only the first invalid part
+ * @param error Fastify's error, which covers only the first invalid part
  */
 export function fieldErrors (request: FastifyRequest, { validation, validationContext }: FastifyError): FieldError[] {
   const refused = Object.keys(PARTS)

@@ -15,7 +15,7 @@ export async function visibleTo ({ identity }: App, request: FastifyRequest): Pr
  * @throws NonAutorizzato (403) when the caller may not see it
  */
 export async function checkVisible (app: App, request: FastifyRequest, utente: string | null): Promise<void> {
-  // Most callers request their own PDFs, and their rights need no query.
+  // Most callers request their own PDFs, which needs no query.
   if (utente !== null && utente === request.principal!.userId) return
   if (await visibleTo(app, request) !== undefined) throw new NonAutorizzato()
 }

@@ -7,7 +7,7 @@ const PATIENCE_MS = 2000
 
 /**
  * Caches a value read from the database until the database reports a change.
- * @param changes returns the listener, which is built later, when the value is first read
+ * @param notifications returns the listener, which is built later, when the value is first read
  */
 export function cachedValue<T> (
   load: () => Promise<T>,

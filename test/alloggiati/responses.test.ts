@@ -206,7 +206,7 @@ t.test('check, dry run, apartments and receipts respond in time when the police 
   }
 })
 
-t.test('a decision to send again is refused while the earlier attempt may still arrive, with the time',
+t.test('while the earlier attempt may still arrive, a decision to send again is refused until then',
   async (t) => {
     const { police, server: one, send } = await anew(never)
     police.on.Send = (socket) => socket.resetAndDestroy()

@@ -32,7 +32,7 @@ const LETTER: PdfJob = {
 export async function pdfBench (): Promise<BenchResult[]> {
   const [some, many] = [tableOf(1000), tableOf(10_000)]
   return [
-    // Must be first, because garbage of large tables would hide growth.
+    // Must be first, because the garbage of the large tables below would hide the growth.
     await memoryAfter(),
     within(1.5, await interleaved(
       'welcome letter, warm, against pdfkit', ours(LETTER), () => ignore(drawLetter([1, 2, 3].map(prose))),

@@ -5,8 +5,8 @@ import { Type } from '@sinclair/typebox'
 import { Booking, BookingResponse, BookingDetailResponse } from '#schemas/booking.ts'
 
 /*
- * A separate process that prints its address: the minimal equivalent service, with only Fastify, the same SQL prepared
- * by the driver, and the same schemas.
+ * The minimal equivalent service, in a separate process that prints its URL: only Fastify, the same SQL prepared by the
+ * driver, and the same schemas.
  */
 const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: Math.max(4, availableParallelism() * 2),

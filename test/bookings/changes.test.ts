@@ -193,7 +193,7 @@ t.test('a stay given by its days keeps these days, with any numero_notti', async
   }))
 })
 
-t.test('the three rules are valid after every change, and a stay that ends before it begins is refused', async (t) => {
+t.test('the three rules of a stay are met after every change, and a negative stay is refused', async (t) => {
   const change = fc.record(
     { check_in: anyDay(2020, 2030), check_out: anyDay(2020, 2030), numero_notti: nights },
     { requiredKeys: [] }
@@ -219,7 +219,7 @@ t.test('the three rules are valid after every change, and a stay that ends befor
   t.ok(refusals > 0)
 })
 
-t.test('a stored stay is the same by its days and by its nights', async (t) => {
+t.test('a booking created with days, and one created with nights, store the same stay', async (t) => {
   await fc.assert(fc.asyncProperty(anyStay, fc.boolean(), async ({ check_in, check_out, numero_notti }, byNights) => {
     const created = await create(
       call,

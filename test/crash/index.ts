@@ -4,7 +4,10 @@ import { parseArgs } from 'node:util'
 import { crashFilesAlone } from './files.ts'
 import { runCrashTest } from './run.ts'
 
-/* `npm run test:crash -- --kills 200 --pg-kills 20 --files-kills 100 --seed 1`; `--only files` */
+/*
+ * Kills the server, PostgreSQL and a process that writes files many times, and checks that nothing is lost.
+ * `npm run test:crash -- --kills 200 --pg-kills 20 --files-kills 100 --seed 1`; `--only files`
+ */
 
 const { values } = parseArgs({
   options: {

@@ -250,7 +250,7 @@ t.test('an administrator can repeat a delivery in any state', async (t) => {
   await receiver.await(2)
   t.equal(new Set(receiver.ids()).size, 1)
   await settled(id, 'consegnata', 1)
-  // When the webhook is resumed, a repeated delivery that was abandoned is queued in its order again.
+  // Resuming a webhook queues a delivery that was repeated by hand and abandoned as an ordinary one.
   receiver.behave = answer(410)
   await repeat(id, delivery!.id)
   await until(async () => (await find(id)).stato === 'sospeso')

@@ -17,8 +17,8 @@ import { listen, openSocket, target } from '#test/raw.ts'
 const HOST = 'locanda.test'
 
 /**
- * The browser's proxy: it forwards requests for `HOST` to the application and refuses all others. So the page has a
- * name for which browsers make no exception as for loopback, and no request leaves this machine.
+ * The browser's proxy: it forwards requests for `HOST` to the application and refuses all others, so that no request
+ * leaves this machine. Browsers treat loopback addresses as secure, so the page needs another host name.
  */
 async function wayOut (t: Test, port: number) {
   const asked: string[] = []

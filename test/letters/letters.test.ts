@@ -174,7 +174,7 @@ t.test('one of two processes that create the same letter succeeds, and the other
   other.app.pdfWorkers.run = app.pdfWorkers.run
   const id = await newBooking()
   const count = files()
-  // Neither has found a letter before the other makes its PDF.
+  // Both processes look for a letter before either of them makes its PDF.
   const ready: (() => void)[] = []
   const both = new Promise<void>((resolve) => { ready.push(resolve) })
   let waiting = 0

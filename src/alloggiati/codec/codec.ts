@@ -108,7 +108,7 @@ function isInteger ({ min, max }: IntegerKind, value: unknown): value is number 
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
 }
 
-// Not a loop: V8 builds a literal ten times as fast, and the compiler checks that no field is missing.
+// This is no loop, because V8 builds a literal ten times as fast, and the compiler checks that no field is missing.
 function read (line: string): RecordSchedina {
   const record: RecordSchedina = {
     tipo_alloggiato: code(at.tipo_alloggiato, line),

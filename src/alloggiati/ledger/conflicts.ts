@@ -19,7 +19,7 @@ export interface Conflict {
   duplicate: Duplicato
   /** Outcome and booking of the earlier row; null for a duplicate within the list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
-  /** Certainly the same person. A confirmation does not lift it, so a repeated confirmation sends no guest twice. */
+  /** Certainly the same person. A confirmation does not resolve this conflict, so repeating it sends no guest twice. */
   certain: boolean
   /** The arrival with which the guest was sent for this booking, before the booking was moved. */
   movedFrom?: Day
@@ -55,7 +55,7 @@ export async function findConflicts (
   return [...earlier, ...withinList(prints)]
 }
 
-/** Same exact names, or same names and document. Two different documents belong to two guests. */
+/** Whether the person is certainly the same: same names and document, or exactly the same names without a document. */
 function isCertain (row: Fingerprints, { identita, documento }: Fingerprints, samePerson: boolean): boolean {
   if (row.documento === null || documento === null) return row.identita.equals(identita)
   return samePerson && row.documento.equals(documento)

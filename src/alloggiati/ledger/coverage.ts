@@ -252,9 +252,9 @@ export interface BookingCoverage {
 }
 
 /**
- * Returns since when each guest is covered by a receipt. A row of their own covers a guest. When as many guests are
- * covered as the booking has, all are. For stays of more than 30 nights the first 30 count. Bookings that do not exist
- * are omitted.
+ * Returns since when each guest is covered by a receipt. A guest is covered by an own row. When as many guests are
+ * covered as the booking has, all of them are. For stays of more than 30 nights the first 30 count. Bookings that do
+ * not exist are omitted.
  */
 export async function coverageOf (
   comparison: Comparison, ids: readonly number[]

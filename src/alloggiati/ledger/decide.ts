@@ -47,8 +47,9 @@ export function decisionErrors ({ decisione, protocollo }: Readonly<Record<strin
 }
 
 /**
- * Records a person's decision on a submission, and moves the submission in the same transaction. It is one that waits,
- * or that no rule can settle. When two persons decide at once, the second one's version is stale and is refused.
+ * Records a person's decision on a submission, and moves the submission in the same transaction. Only a submission that
+ * waits, or that no rule can settle, can be decided. When two persons decide at once, the second decision is refused,
+ * because its version is stale.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
  * RegistroNonDisponibile, and errors of `beforeReady` hooks
  */

@@ -10,7 +10,7 @@ import { currentSuspension } from './suspension.ts'
 import { unfiledBookings } from './coverage.ts'
 
 const SIX_HOURS_MS = 6 * 3_600_000
-/** Days in which missing receipts are counted. Receipts can be fetched for fewer days, so lost ones are counted too. */
+/** Number of days in which missing receipts are counted. Older receipts than 30 days are lost, and are counted too. */
 const LOOK_BACK_DAYS = 60
 const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', RECEIPT_WINDOW_DAYS], ['lost', Infinity]] as const
 

@@ -20,7 +20,7 @@ const UNCOVERED = 2000
 
 type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
 
-/** Number of guests who arrived, of those acquired and on a receipt, and of these plus guests of live submissions. */
+/** A stay with three numbers of guests: those who arrived, those on a stored receipt, and those in live submissions. */
 interface CountedStay extends Stay {
   arrived: number
   received: number
@@ -52,7 +52,7 @@ function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay
   }
 }
 
-/** The guests of the first night, minus the guests of the other if it is the same night. */
+/** The guests of the first argument who are not among those of the second. Only the same night is subtracted. */
 function without (first: Undeclared | undefined, other: Undeclared | undefined): Undeclared | undefined {
   if (first === undefined || first.night !== other?.night) return first
   return first.guests > other.guests ? { ...first, guests: first.guests - other.guests } : undefined

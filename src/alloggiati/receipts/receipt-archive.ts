@@ -153,8 +153,8 @@ async function fetchMissing (archive: Watched): Promise<void> {
 }
 
 /**
- * Parses stored receipts with unreadable totals again, because a newer version may read them. No new fetch takes place,
- * so the time of the copy is recorded.
+ * Parses stored receipts whose totals are missing, because a newer version of this server may be able to. The entry has
+ * the time at which the copy was fetched.
  */
 async function readAgain ({ db, mode }: Archive): Promise<void> {
   const unread = await db.select({ utente: receipts.utente, giorno: receipts.giorno, pdf: receipts.pdf })
@@ -187,7 +187,7 @@ async function readLastLooks (db: Executor, account: string, from: Day): Promise
 /** The totals of a receipt: schedine and sum of nights. Null if unreadable. */
 interface ReceiptTotals { schedine: number | null, notti: number | null }
 
-/* The two lines of a real receipt. It contains only counts, and no names. */
+/* Patterns of the two lines of a receipt. It contains only counts, and no names. */
 const SCHEDINE = /SCHEDINE INVIATE ?:? ?(\d+)/i
 const NIGHTS = /GG\.? PERMANENZA PRESUNTA TOT\.? ?:? ?(\d+)/i
 /** The largest value of an `integer` column. */

@@ -53,8 +53,8 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
 }
 
 /**
- * A caller who waits until the time limit, or disconnects. After `hold` returned true, the caller gets the result. Once
- * answered, `hold` returns false.
+ * A caller who waits until the time limit, or disconnects. When `hold` returns true, the caller waits for the result.
+ * After the response `hold` returns false.
  */
 export function waitingCaller (
   { isAsync, hasHungUp, waitedMs }: Pick<Requester, 'isAsync' | 'hasHungUp' | 'waitedMs'>

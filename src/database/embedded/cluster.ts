@@ -79,7 +79,7 @@ function retryMessage ({ folder }: Site, err: unknown): string {
   return `embedded PostgreSQL: not started again, retrying: ${reason}`
 }
 
-/** When the connection to the cluster closes, connects again, or restarts the cluster. */
+/** Whenever the connection to the cluster closes, reconnects or restarts the cluster. */
 async function watch (site: Site, held: Held, ending: Promise<true>): Promise<void> {
   while (!await Promise.race([ending, held.closed])) {
     site.log('embedded PostgreSQL: connection lost, reconnecting')

@@ -45,7 +45,7 @@ export async function eraseLateResponses (db: Database): Promise<void> {
   const failures: unknown[] = []
   for (const { id, forgotten_at, reusable, ...about } of due) {
     await db.transaction(async (tx) => {
-      // Requests answered earlier are not in progress any more, unless a repetition used their reference.
+      // Requests that began earlier have ended. Only a repetition that used their reference may still be in progress.
       const since = sql`${forgotten_at}::timestamptz - ${WHILE}`
       const mayBeLate = or(gte(keys.created_at, since), isNotNull(keys.reference))
       await deleteResponses(tx, about, and(mayBeLate, reusable ? lte(keys.created_at, forgotten_at) : undefined))

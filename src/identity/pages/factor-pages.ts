@@ -65,7 +65,7 @@ async function makeCodes (request: FastifyRequest, { token, user: { factors } }:
   return (await callRoute<Static<typeof RecoveryCodes>>(request, { method: 'POST', url, token, payload: {} })).codes
 }
 
-/** @param enrolled without `totp` when the form does not contain the secret that was shown */
+/** Shows a new factor, without `totp` when the form does not contain the secret that was shown. */
 function showEnrolment (
   request: FastifyRequest,
   reply: FastifyReply,

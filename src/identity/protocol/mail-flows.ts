@@ -183,7 +183,7 @@ export async function resendEmailChange (
  * Records the confirmation of one of the two addresses. After the second one the account has the new address, and all
  * mails to the old one are void. Errors (otp_expired, email_exists) are returned, not thrown, so that the transaction
  * commits.
- * @param person the account's row. The lock on it lets concurrent confirmations run one after the other
+ * @param user the account's row. The lock on it lets concurrent confirmations run one after the other
  * @returns `waiting` while the other address has not confirmed
  */
 export async function confirmEmailChange (

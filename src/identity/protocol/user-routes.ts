@@ -31,7 +31,7 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { waitForListeners } } = app
 
   app.get('/user', {
-    // Also during maintenance, because the official client calls this when it restores a session or gets a new one.
+    // Allowed during maintenance, because the official client calls this when it restores a session or gets a new one.
     ...route({ access: 'user', signIn: true }, 'authGetUser', 'Chi ha fatto l’accesso', {
       response: { 200: Ref(AuthUser) }
     })
@@ -43,7 +43,7 @@ const userRoutes: FastifyPluginAsyncTypebox = async (app) => {
     presentUser(await changeOwnAccount(request, reply, request.body, request.query.redirect_to)))
 
   app.post('/logout', {
-    // Also during maintenance, because a person who leaves a device must be able to sign out.
+    // Allowed during maintenance, because a person who leaves a device must be able to sign out.
     ...route({ access: 'user', signIn: true }, 'authLogout', 'Esce: da qui, da altrove o da ogni dispositivo', {
       querystring: LogoutQuery, body: EmptyBody, response: { 204: Type.Null() }
     })
@@ -87,7 +87,7 @@ async function changeOwnAccount (
   const target = linkTarget(config, redirectTo, body)
   const email = body.email && (await newAddress(reply, user, body.email))
   const password_hash = body.password === undefined ? undefined : await newPassword(request, reply, user, body)
-  // After every check that may refuse the change, so that a refused person can immediately try again.
+  // The mail is counted last, so that a person whose change is refused can immediately try again.
   if (email) await admitMail(request, reply, 'email_change', user.email, email)
 
   const changed = await db.transaction(async (tx) => {

@@ -5,7 +5,7 @@ import { onlyValue } from '#src/lib/cookie-header.ts'
 import { ownCookies } from '#src/lib/local-paths.ts'
 
 const VALUE = /^[\w-]{43}$/
-/** The cookie expires with the links in mails. */
+/** The same lifetime as the links in mails. */
 const SECONDS = 24 * 3600
 
 /**

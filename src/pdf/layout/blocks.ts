@@ -122,7 +122,7 @@ const BUILDERS: { [N in ElementName]?: Builder<N> } = {
   ol: list,
   'bar-chart': chart,
   'line-chart': chart,
-  // Not inside another Text, because `render` prints nothing there.
+  // This Text must not be inside another Text, because `render` prints nothing there.
   'page-number': ({ values, style }, build) => {
     const pattern = build.fonts.fit(values.format ?? PAGE_WORDS[build.language])
     return createElement(Text, {

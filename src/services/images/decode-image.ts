@@ -45,7 +45,7 @@ function nameAt (view: DataView, at: number): string {
   return String.fromCharCode(...[0, 1, 2, 3].map((n) => view.getUint8(at + n)))
 }
 
-/* For tasks of `services/workers`, because only their threads load the decoding library. */
+/* Only tasks of `services/workers` may decode images, because only their threads load the decoding library. */
 
 /** The reason why an image is rejected. */
 export type ImageFault = 'format' | 'damaged' | 'frames' | 'complex' | 'pdf'

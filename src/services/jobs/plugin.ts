@@ -29,7 +29,7 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, sql, log } = app
   const runner = jobRunner({ db, log, isReported: app.isDiskFullReported, shutdownSignal: app.shutdownSignal })
   const look = async (now?: Date) => {
-    // So the log reports a full disk and its recovery even without requests.
+    // Check here, so that the log reports a full disk and its recovery even without requests.
     await app.isDiskFull(sql)
     await runner.runDue(now)
   }

@@ -8,7 +8,7 @@ import type { Scope, Trigger } from './model/world.ts'
 
 /**
  * Worlds that are explored completely. Together they make every transition of the table. A second worker multiplies the
- * states of two submissions by four, so it is left out around midnight.
+ * states of two submissions by four, so worlds around midnight have one worker.
  */
 const WORLDS: Record<string, Partial<Scope>> = {
   'one submission, two workers, a crash, a resend, partial acceptance, guests entered again': {

@@ -339,7 +339,7 @@ t.test('two guests of one list are refused when they have one name in two spelli
 
 const WORD = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
 
-t.test('no confirmation sends one person twice in a list under another spelling with the same document', async (t) => {
+t.test('no confirmation sends a guest twice in one list, with first name and surname swapped', async (t) => {
   const { app, call } = await emptied(sandbox)
   const word = { confermo_diverso: true, motivo: 'Due persone con lo stesso nome' }
   const { nome: cognome, cognome: nome } = single()

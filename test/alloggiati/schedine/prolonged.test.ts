@@ -438,7 +438,7 @@ t.test('a guest who was corrected after the Send is sent from another day only a
   t.same(await lines(), [`${first}+4`])
 })
 
-t.test('a row before the own arrival counts only for its guest, once its correction is requested', async (t) => {
+t.test('a row that begins before its guest\'s corrected arrival counts once a correction is requested', async (t) => {
   const two = { numero_notti: 4, numero_ospiti: 2 }
   const { id, put, send, missing, server: { call } } = await desk([days(1, null)], two)
   await send()
@@ -622,7 +622,7 @@ t.test('the check of a booking names later guests, its state, and a future night
   t.match(await send({ dal: on(1) }), { statusCode: 422, errors: [{ campo: 'dal', messaggio: tomorrow }] })
 })
 
-t.test('no warning tells hosts to declare guests by certified mail who were sent in time', async (t) => {
+t.test('guests who were sent in time cause no warning to declare them by certified mail', async (t) => {
   const { id, send, put, server: { call } } = await desk([guestNo(1), guestNo(2)], { numero_notti: 9 })
   t.equal((await send()).statusCode, 200)
   at(on(3))

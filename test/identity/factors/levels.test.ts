@@ -61,7 +61,7 @@ t.test('without their second factor a person can only sign in and out', async (t
   await maintain(false)
 })
 
-t.test('a key made with only the password administers until its person has a second factor', async (t) => {
+t.test('a key made with only the password has its rights until its person has a second factor', async (t) => {
   const server = usual
   const { app } = server
   const { id: userId, ...person } = await server.person(ADMIN)
@@ -95,7 +95,7 @@ t.test('a key made with only the password ends only sessions and keys like it', 
   t.equal((await asked(app, await headersOf(client), '/api/v1/prenotazioni'))[0], 401)
 })
 
-t.test('with REQUIRE_RECENT_MFA an unattended session creates no second factor or codes', async (t) => {
+t.test('with REQUIRE_RECENT_MFA a session without a recent proof creates no second factor or codes', async (t) => {
   const server = strict
   const { app } = server
   const { client, app: phone } = await personWithApp(server, ADMIN)
@@ -228,7 +228,7 @@ t.test('after too many wrong codes even a right one is refused, and recovery cod
   t.equal(await attempt(codeOf(secret)), null)
 })
 
-t.test('guesses from many client IPs lock the owner out neither at home nor with recovery codes', async (t) => {
+t.test('wrong codes from many client IPs do not stop the owner at home, or recovery codes', async (t) => {
   const smtp = await startSmtp(t)
   const server = await provider(t, {
     RATE_LIMIT_LOGIN_MAX: '2', TRUST_PROXY: '127.0.0.1', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
@@ -293,7 +293,7 @@ t.test('one code admits one of many simultaneous requests, and all guesses are c
     await callAs(app, half, 'POST', '/auth/v1/factors/recovery-codes/verify', { code: codes[1]! })
   ).statusCode)
   t.equal(fromPassword.filter((status) => status === 200).length, 1)
-  // The others find a used code, an ended session, or a void token.
+  // The other requests get the error of a used code, an ended session or a void token.
   t.ok(fromPassword.every((status) => [200, 422, 403, 401].includes(status)), JSON.stringify(fromPassword))
   await app.sql`delete from counters`
   const guesses = await times(12, () => verify('000 00'))

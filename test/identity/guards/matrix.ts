@@ -11,9 +11,8 @@ import { SPELLINGS, type Spelling } from './spellings.ts'
 const ACCEPTED = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
- * A caller whom at least one route accepts requests every route. Every `ROTATION`-th requests a
- * route, in rotation, but all of them request the first route of each kind. For HEAD routes, which belong to GET
- * routes, all callers rotate.
+ * Callers whom some route accepts request every route. Each other caller requests one route in `ROTATION`, and the
+ * first route of each kind. HEAD routes belong to GET routes, so every caller requests only one in `ROTATION`.
  */
 const ROTATION = 4
 /** Every `SHARE`-th caller requests each spelling of a URL, in rotation, so that every caller uses all spellings. */

@@ -41,7 +41,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('1/0/')
   })
 
-  t.test('a replaced file is removed, and a request that still reads it is a 503, which allows a retry', async (t) => {
+  t.test('a replaced file is removed, and a request that still reads it gets a retryable 503', async (t) => {
     const before = await keep(built, Buffer.from('vecchio'))
     t.equal(await codeOf(keep(built, Buffer.from('nuovo'), PLACE.name, false)), 'OGGETTO_ESISTENTE')
     t.equal(String(await buffer(await files.read(before))), 'vecchio')

@@ -42,7 +42,7 @@ t.test('a task that cannot be cloned to a thread fails, and the next one runs', 
   t.equal(await run({ do: 'echo', value: 1 }), 1)
 })
 
-t.test('a task past its deadline is ended with its thread, and the next one runs in another', async (t) => {
+t.test('a task that exceeds its deadline is ended with its thread, and the next task gets a new one', async (t) => {
   const { run } = open(t)
   const { thread } = await look(run)
   await t.rejects(run({ do: 'spin' }, { deadlineMs: 200 }), { code: 'LAVORO_TROPPO_LUNGO', statusCode: 503 })
@@ -57,7 +57,7 @@ t.test('tasks in the queue behind a task that is ended still run', async (t) => 
   t.same(await Promise.all(waiting), [1, 2])
 })
 
-t.test('a task that waits too long fails with a retryable 503, and its deadline starts with its work', async (t) => {
+t.test('a task that waits too long fails with a retryable 503, and its deadline starts when it runs', async (t) => {
   const { run } = open(t, { waitMs: 1000 })
   const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 3000 })
   await t.rejects(run({ do: 'echo', value: 1 }), { code: 'SERVIZIO_OCCUPATO', transient: true })

@@ -12,7 +12,7 @@ import { isStraddler, placeAroundMidnight } from './midnight.ts'
 interface ReceiptDay extends Counts, Record<string, unknown> {
   utente: string
   giorno: Day
-  /** Schedine known to be acquired by calls that can count only on this day. */
+  /** The number of schedine that calls of this day acquired. Excludes calls that may count on another day. */
   schedine_inviate: number
   notti_inviate: number
   /** The outcome of a call is unknown, or decided by a person. */

@@ -197,7 +197,7 @@ function deriveChange (
   conclusion: Conclusion
 ): Change | undefined {
   const last = own.find(({ numero }) => numero === submission.tentativo)
-  // A denied decision matters only for the last attempt: the submission may have been resent since.
+  // A decision that the receipt contradicts matters only for the last attempt: the submission may have been resent.
   if (last && isDenied(last, conclusion)) {
     const note = TEXTS.denied(day)
     return referAcquired(submission, note, 'denied') ?? { path: [], note }

@@ -156,7 +156,7 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
 
 /**
  * Waits until the account has no other submission in flight, in this process (in the order of arrival) or in another.
- * While it waits, it writes only the renewed lease. The database refuses a second one at the dispatch.
+ * While it waits, it writes only the renewed lease. The dispatch fails if another submission is in flight.
  * @returns false when another worker owns the submission by now
  * @throws SendQueueClosed
  */

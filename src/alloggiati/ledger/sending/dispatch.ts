@@ -68,7 +68,7 @@ class NotDispatched extends Error {
  * Takes a `pronto` submission through all steps to its outcome: queue slot, claim, login, test call, send slot,
  * connection, commit, Send. Any process may call it for any submission at any time, because a worker without the claim
  * only returns the state. On shutdown, undispatched submissions stay ready.
- * @param caller the waiting caller. With it an unsendable submission is freed at once, without it retried later
+ * @param caller the waiting caller. An unsendable submission is freed at once if a caller waits, otherwise retried
  */
 export async function carryOut (
   context: LedgerContext, id: number, caller: Caller | boolean

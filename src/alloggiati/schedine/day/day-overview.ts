@@ -259,7 +259,7 @@ function comparedWithSent (
   return { ...blocked, stato: 'da_confermare', errors }
 }
 
-/** The texts when the guests to send would be too many with those already sent, or were sent with another arrival. */
+/** Whether the unsent guests would exceed the booking's number of guests, or were sent with another arrival. */
 function crowding (
   keys: Keys,
   { stay: { check_in, whole, nights, numero_ospiti }, rows, guests }: Pick<SentState, 'stay' | 'rows' | 'guests'>,

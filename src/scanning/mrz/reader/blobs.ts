@@ -15,7 +15,7 @@ interface Sums { n: number, x: number, y: number, xx: number, yy: number, xy: nu
 /** A horizontal run of pixels: `from` inclusive, `to` exclusive. */
 interface Run { y: number, from: number, to: number }
 
-/** Finds 4-connected components by union-find over runs, which is faster than over pixels. Ordered by first pixel. */
+/** Finds 4-connected components, ordered by first pixel. Union-find over runs is faster than over pixels. */
 export function findBlobs (mask: Uint8Array, width: number, height: number): Blob[] {
   const runs: Run[] = []
   /** Union-find: for each run an earlier one of the same blob, or itself. */
@@ -70,7 +70,7 @@ function squaresBelow (end: number): number {
   return (end - 1) * end * (2 * end - 1) / 6
 }
 
-/** From second moments: a filled rectangle's variance along a side is its length squared, divided by 12. */
+/** Computes the blob's rectangle from second moments: along a side, a filled rectangle has variance length² / 12. */
 function blobOf ({ n, ...sums }: Sums): Blob {
   const [x, y] = [sums.x / n, sums.y / n]
   const [xx, yy, xy] = [sums.xx / n - x * x, sums.yy / n - y * y, sums.xy / n - x * y]

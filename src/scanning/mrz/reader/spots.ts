@@ -24,7 +24,7 @@ export interface Step {
 const WEIGHTS = [7, 3, 1] as const
 /** Log likelihood penalties. Reading errors are rarer than documents that violate their layout. */
 const UNUSUAL = -6
-/** For digits in names, which few documents have. */
+/** The penalty for digits in names, which few documents have. */
 const VERY_UNUSUAL = -12
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ<'

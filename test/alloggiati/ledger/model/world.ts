@@ -83,8 +83,9 @@ export interface Unit {
   /** Index of the first attempt of the current submission. */
   first: number
   /**
-   * Number of decided resends and confirmed entries. `knowing`: the last resend was decided despite a known
-   * acquisition. A person accepts an earlier attempt that may be acquired, but not one that may still arrive.
+   * Number of resends and confirmed entries that people have decided. `knowing`: the last resend was decided although
+   * the guests were known to be acquired. A person may risk that an earlier attempt was acquired, but not that it still
+   * arrives.
    */
   accepted: number
   knowing: boolean
