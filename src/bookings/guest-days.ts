@@ -42,8 +42,8 @@ export function peakOccupancy (nights: readonly GuestDays[]): number {
 }
 
 /**
- * The error of a changed stay that does not include the own days of all saved guests. Empty if it does.
- * @param end the field of the change that gives the departure
+ * The error for a stay that does not include the own days of all saved guests. Empty if it includes them.
+ * @param end the field of the change that sets the departure
  */
 export function leftOutFaults (
   guests: readonly OwnDays[], stay: Stay, end: 'check_in' | 'check_out' | 'numero_notti'

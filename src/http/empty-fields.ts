@@ -36,9 +36,9 @@ interface Field {
 }
 
 /**
- * Compiles the meaning of empty values (`""`, blanks, null) from a route's schema. In an optional field they mean
- * absent, or null where the schema allows it. A field marked `NotEmpty` is left to the schema, which rejects them.
- * Values of fields marked `Upper` are written in upper case, and those of enumerations as the schema spells them.
+ * Compiles a function from a route's schema. It removes empty values (`""`, blanks, null) of optional fields, or sets
+ * them to null where the schema allows null. The schema rejects empty values of fields marked `NotEmpty`. It converts
+ * fields marked `Upper` to upper case, and enumerations to the spelling of the schema.
  * @param shared referenced schemas by id
  * @returns undefined when the schema has no such field
  */
@@ -73,7 +73,7 @@ function fieldOf (
   return { name, emptied: emptiedOf(schema, isRequired), canonical: canonicalOf(schema), inner }
 }
 
-/** Writes a code as the schema spells it. Undefined for a schema whose values have no other spelling. */
+/** Returns a function that writes a code as the schema spells it. Undefined if the schema has no codes. */
 function canonicalOf (schema: Schema): Canonical | undefined {
   if (schema[UPPER] === true) return inUpperCase
   const values = (schema.enum ?? []).filter((each) => typeof each === 'string')
@@ -126,7 +126,7 @@ function inUpperCase (value: unknown): unknown {
   return typeof value === 'string' ? trimmed(value).toUpperCase() : value
 }
 
-/** Drops the spaces around a code. A code with a control character stays as it is, and the schema rejects it. */
+/** Drops the spaces around a code. Leaves a code with a control character unchanged, so that the schema rejects it. */
 function trimmed (text: string): string {
   return /\p{Cc}/u.test(text) ? text : text.trim()
 }

@@ -131,7 +131,7 @@ const lazily = {
 
 type Shared = Record<string, object>
 
-/** Empty values and letter case mean nothing in requests of this API. The identity and storage protocols differ. */
+/** Empty values and letter case have no meaning in this API, unlike in the identity and storage protocols. */
 function meansEmpty ({ url, httpPart }: RoutePart): boolean {
   return url?.startsWith('/api/') === true && httpPart !== 'headers'
 }

@@ -6,10 +6,10 @@ const WORDS: Readonly<Record<'M' | 'F', string>> = {
   F: 'F FEMMINA FEMMINILE DONNA FEMALE WOMAN W WEIBLICH FEMININ FEMME FEMENINO MUJER 2'
 }
 
-/** An unspecified sex in a machine-readable zone. The rest of the document writes `X` (ICAO Doc 9303, part 4). */
+/** An unspecified sex in a machine-readable zone. Elsewhere the document has `X` (ICAO Doc 9303, part 4). */
 export const UNSPECIFIED_SEX = '<'
 
-/** The sex that a text means; otherwise undefined. */
+/** The sex that a text names. Undefined for any other text. */
 export function sexOf (text: string): 'M' | 'F' | undefined {
   const word = searchKey(text)
   return (['M', 'F'] as const).find((sex) => WORDS[sex].split(' ').includes(word))

@@ -204,7 +204,7 @@ t.test('an empty dal, id_appartamento or stato means absent', async (t) => {
   t.same(fieldsAtFault(await as('POST', `${BOOKINGS}/${id}/invio`, { ...empty, dal: '2026-13-01' })), ['dal'])
 })
 
-t.test('enumerations are accepted in any letter case, and returned in the canonical one', async (t) => {
+t.test('enumerations are accepted in any letter case, and returned as the schema spells them', async (t) => {
   const { id } = await create(call, { stato: 'Annullata' })
   t.equal((await read(call, id)).stato, 'annullata')
   t.equal((await as('PUT', `${BOOKINGS}/${id}`, { stato: ' CONFERMATA ' })).json().data.stato, 'confermata')

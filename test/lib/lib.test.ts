@@ -287,7 +287,7 @@ t.test('plainCode keeps all other characters', async (t) => {
   for (const code of ['12345x', '123.456', '123_456', '٣', '']) t.equal(plainCode(code), code)
 })
 
-t.test('dayWithArticle elides the article before 8 and 11 alone', async (t) => {
+t.test('dayWithArticle elides the article only before 8 and 11', async (t) => {
   t.equal(dayWithArticle('dal', '2026-12-01'), 'dal 01/12/2026')
   t.equal(dayWithArticle('dal', '2026-12-08'), 'dall’08/12/2026')
   t.equal(dayWithArticle('al', '2026-11-11'), 'all’11/11/2026')

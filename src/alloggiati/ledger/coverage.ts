@@ -165,7 +165,7 @@ interface UnfiledBooking {
 }
 
 /**
- * The confirmed stays with a night of these days that fewer current rows declare than the stay has guests. Nearly all
+ * Finds confirmed stays with a night of these days that fewer current rows declare than the stay has guests. Nearly all
  * stays have enough rows, and only the others need to be compared guest by guest.
  */
 export function underdeclaredStays ({ db, mode }: Comparison, { from, to }: { from: Day, to: Day }) {
@@ -192,8 +192,8 @@ export function underdeclaredStays ({ db, mode }: Comparison, { from, to }: { fr
 const FILED = ['acquisita', 'depositata'] as const
 
 /**
- * Finds bookings with guests who arrived today or yesterday, or whose night of today or yesterday is not declared, and
- * whom the police does not have. A schedina covers 30 nights at most, so longer stays are due again.
+ * Finds bookings with guests whom the police does not have. Their arrival is today or yesterday, or that night is not
+ * declared. A schedina covers 30 nights at most, so longer stays are due again.
  */
 export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
   const { today } = comparison

@@ -102,14 +102,14 @@ async function settle (
     .values({ invio_id: id, versione: versione + (isExamined ? 0 : 1), decisione, chi, motivo, protocollo })
   await applyToRows(tx, id, decisione, history)
   const { a, perche } = TARGETS[decisione]
-  // The chain includes the reason, so a decision cannot be reworded later.
+  // The chain includes the reason, so nobody can change the words of a decision later.
   await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
 }
 
 /**
- * Records guests who were declared by certified mail: a submission that is decided in the transaction that inserts it,
- * so it is never sent.
- * @throws as `reserve`
+ * Records guests who were declared by certified mail. The submission is inserted and decided in one transaction, so it
+ * is never sent.
+ * @throws the errors of `reserve`
  */
 export function recordDeposit (
   registry: Registry, submission: Submission, { motivo, protocollo }: Pick<DecisionBody, 'motivo' | 'protocollo'>
@@ -123,7 +123,7 @@ export function recordDeposit (
   })
 }
 
-/** Locks the bookings of a submission, and finds whether one of them is not confirmed. */
+/** Locks the bookings of a submission, and returns whether one of them is not confirmed. */
 async function hasCancelledBooking (tx: Transaction, id: number): Promise<boolean> {
   const rows = await tx.selectDistinct({ booking: schedine.prenotazione_id }).from(schedine)
     .where(eq(schedine.invio_id, id))

@@ -63,7 +63,7 @@ export function reserve (registry: Registry, submission: Submission): Promise<Re
   return registry.db.transaction((tx) => reserveIn(tx, registry, submission))
 }
 
-/** As `reserve`, in a transaction of the caller. */
+/** Does the same as `reserve`, in the caller's transaction. */
 export async function reserveIn (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
   const { keys, clock, audit, beforeReady } = registry
   const { account, records } = submission

@@ -107,7 +107,7 @@ export function rowsOfArrivals (
     isOfGuests(row, prints) || !isOfGuests(row, guests) || (row.isCorrected && !hasArrived(row)))
 }
 
-/** The rows of one guest. Without days and fingerprints: a guest who is not saved. */
+/** The rows of one guest. An unsaved guest has neither days nor fingerprints. */
 interface GuestRows { days?: GuestDays, prints?: readonly PrintsAt[], rows: SentRow[] }
 
 /**
@@ -141,13 +141,13 @@ function isFree ({ days, rows }: GuestRows, { data_arrivo, permanenza }: SentRow
   return isPresent && rows.every((row) => endOf(row) <= data_arrivo || end <= row.data_arrivo)
 }
 
-/** A night of a stay, and the guests for whom no counted row declares it. */
+/** A night of a stay, and the number of guests for whom no row declares it. */
 export interface Undeclared {
   night: Day
   guests: number
   /**
-   * The arrivals of those guests whose rows carry another name, birth date and document. They stay on, so they are not
-   * missing on their arrival too.
+   * The arrivals of those guests whose rows have another name, birth date and document. These guests stay longer, so
+   * they are not also missing on their arrival.
    */
   renamed: readonly Day[]
 }

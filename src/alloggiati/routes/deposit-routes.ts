@@ -35,7 +35,7 @@ const REGISTRA_DEPOSITO = {
   }
 } satisfies RouteShorthandOptions
 
-/** The method of a submission that was delivered by hand. */
+/** The `metodo` of a submission by certified mail. */
 const METHOD = 'PEC'
 const DEPOSITED = [
   'schedina registrata come comunicata per altra via', 'schedine registrate come comunicate per altra via'

@@ -289,7 +289,7 @@ function confirmationErrors (
   ]
 }
 
-/** Requires the stay of a list of guests. */
+/** Requires the stay together with a list of guests. */
 export function stayGivenErrors ({ prenotazione, soggiorno }: Readonly<Record<string, unknown>>): FieldError[] {
   if (prenotazione !== undefined || soggiorno !== undefined) return []
   return [{ campo: 'prenotazione', messaggio: 'è un campo obbligatorio se manca soggiorno' }]

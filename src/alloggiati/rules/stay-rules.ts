@@ -5,7 +5,7 @@ import type { GuestCase } from './case.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import { dayAdvice, type Rule, type Values } from './rule.ts'
 
-/** Certified mail takes arrivals up to this many days old. */
+/** The questura accepts certified mail about arrivals up to this many days old. */
 export const MAIL_DAYS = 30
 const BY_MAIL = `il file per la PEC vale per gli arrivi degli ultimi ${MAIL_DAYS} giorni`
 const TOO_EARLY = 'il servizio accetta un arrivo da quel giorno: inviare allora'

@@ -60,7 +60,7 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
   return dueOn(compared, dal, today)
 }
 
-/** The error of a night other than those allowed, with the only right one. */
+/** The error for a night that cannot be sent. It names the night if only one can be sent. */
 function wrongNight ([only, ...others]: readonly Day[], dal: Day, today: Day): Omit<FieldError, 'campo'> {
   if (only === undefined) {
     return { messaggio: 'non serve: tutte le notti della prenotazione sono già comunicate' }
@@ -95,7 +95,7 @@ export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   throw new CampiNonValidi({ campo: 'dal', messaggio, proposta: again })
 }
 
-/** Those of yesterday and today on which guests arrive again. */
+/** Yesterday, today, or both: the days on which guests are declared again. */
 export function repeatedArrivals (compared: ComparedStay, today: Day): Day[] {
   const { stay: { check_in, numero_notti }, days } = compared
   const declared = declaredPlaces(compared)

@@ -476,7 +476,7 @@ t.test('a guest whose name and document were corrected is due from the first nig
   t.same([...await prolonged(), ...await alarmed()], [])
 })
 
-t.test('nights filed by certified mail are closed in every list, and are not filed twice', async (t) => {
+t.test('nights declared by certified mail are missing in no list, and cannot be declared twice', async (t) => {
   const { id, send, put, day, missing, prolonged, alarmed, server } = await desk(one, {})
   const { admin } = administrator(server)
   const filed = { motivo: 'Proroga trovata tardi', protocollo: 'PEC 4711' }
@@ -508,7 +508,7 @@ t.test('nights filed by certified mail are closed in every list, and are not fil
   t.match((await admin('GET', `${INVII}/verifica`)).json(), { integra: true })
 })
 
-t.test('an arrival filed by certified mail is closed in every list', async (t) => {
+t.test('an arrival declared by certified mail is missing in no list', async (t) => {
   const { id, send, missing, alarmed, day, server } = await desk([guestNo(1), guestNo(2)], { numero_notti: 4 })
   at(on(1))
   t.match(await missing(), [{ ospiti_mancanti: 2 }])
@@ -524,7 +524,7 @@ t.test('an arrival filed by certified mail is closed in every list', async (t) =
   t.match(await send({ solo_mancanti: true }), { statusCode: 409, codice: 'NULLA_DA_INVIARE' })
 })
 
-t.test('a guest corrected beyond recognition who stays on is not missing on the arrival too', async (t) => {
+t.test('a guest who stays longer, and whose name and document were replaced, is missing only once', async (t) => {
   const { id, put, send, prolonged, missing, alarmed, server: { call } } = await desk(one, {})
   await send()
   await saveGuests(call, id, [guestNo(9)])
@@ -535,7 +535,7 @@ t.test('a guest corrected beyond recognition who stays on is not missing on the 
   t.same([...await missing(), ...await alarmed()], [])
 })
 
-t.test('a row of an unsaved guest declares no night of a saved one', async (t) => {
+t.test('a row of an unsaved guest never declares a night of a saved one', async (t) => {
   const { id, put, prolonged, missing, server: { call } } = await desk(one, { numero_ospiti: 2 })
   const list = { ospiti: [guestNo(9)], prenotazione: { id, check_in: first, numero_notti: 1 } }
   t.equal((await call('POST', '/api/alloggiati/invio', list)).statusCode, 200)

@@ -39,7 +39,7 @@ t.test('a code is found with all its columns', async (t) => {
   }
 })
 
-t.test('the sign of cars and the ISO codes of a state find it first', async (t) => {
+t.test('a search for the car sign or ISO code of a state returns this state first', async (t) => {
   const states = { D: 'GERMANIA', A: 'AUSTRIA', F: 'FRANCIA', I: 'ITALIA', E: 'SPAGNA', UK: 'REGNO UNITO' }
   for (const [q, name] of Object.entries({ ...states, DE: 'GERMANIA', AUT: 'AUSTRIA', FR: 'FRANCIA', it: 'ITALIA' })) {
     t.equal(codici(tables, { q }).paesi[0]?.descrizione, name, q)
@@ -47,7 +47,7 @@ t.test('the sign of cars and the ISO codes of a state find it first', async (t) 
   t.match(codici(tables, { q: 'RM' }), { comuni: [{ codice: '412058091' }], province: [{ codice: 'RM' }] })
 })
 
-t.test('six digits are looked up: the ISTAT code of today can be that of a ceased row', async (t) => {
+t.test('six digits are looked up in the table, because today\'s ISTAT code can be that of a ceased row', async (t) => {
   t.same(tables.comuniByShortCode('058091').map(({ codice }) => codice), ['412058091'])
   t.match(
     tables.comuniByShortCode('040012'),

@@ -8,7 +8,7 @@ import type { SchedineContext } from '../accept-schedine.ts'
 import { repeatedArrivals } from '../due-guests.ts'
 import { bookingOf, dayOverview, remark, type DayBooking, type DayChoice } from './day-overview.ts'
 
-/** The bookings of a day. Those of today include the ones with undeclared nights before it. */
+/** The bookings of a day. Today also includes bookings with earlier undeclared nights. */
 export async function bookingsOfDay (
   context: SchedineContext, ledger: LedgerContext, choice: DayChoice
 ): Promise<DayBooking[]> {
@@ -19,8 +19,8 @@ export async function bookingsOfDay (
 }
 
 /**
- * The bookings with a night before today that no row declares, though their guests were declared before: a stay was
- * prolonged, and nobody sent it in time. Earlier nights than certified mail takes are left out.
+ * Bookings with a night before today that no row declares, although their guests were declared before. Such a stay was
+ * prolonged and not sent in time. Nights that are too old for certified mail are left out.
  */
 async function overdueBookings (
   { db, keys, mode, clock }: LedgerContext, ids: readonly number[] | undefined
@@ -45,7 +45,9 @@ async function overdueBookings (
   return found.flat()
 }
 
-/** The service still takes the nights from yesterday. Earlier ones can only be filed by certified mail. */
+/**
+ * Advice on an undeclared night: the service accepts nights from yesterday on, and certified mail accepts earlier ones.
+ */
 function wayOn (compared: ComparedStay, night: Day, today: Day): string {
   const { stay: { id } } = compared
   const nights = (day: Day) => `le notti ${dayWithArticle('dal', day)}`
