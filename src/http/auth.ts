@@ -39,7 +39,7 @@ export interface Principal {
   /** Whether the user has no role that gives rights. */
   pending?: boolean
   /**
-   * Step that the person must complete before other requests: enrol a second factor, verify the existing one, or
+   * The step that the user must complete before other requests: enrol a second factor, verify an existing one, or
    * replace the password that the server printed.
    */
   lacks?: 'enrolment' | 'proof' | 'password' | undefined
@@ -240,7 +240,7 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
 
 type Done = (err?: Error) => void
 
-/** The error for a person who lacks a step of the sign-in. */
+/** The error for a user who must complete this step first. */
 export function stepError (lacks: NonNullable<Principal['lacks']>): Error {
   if (lacks === 'password') return new PasswordDaCambiare()
   return lacks === 'proof' ? new SecondoFattoreRichiesto() : new SecondoFattoreDaRegistrare()

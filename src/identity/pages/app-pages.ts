@@ -32,8 +32,8 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
 export default appPages
 
 /**
- * Redirects a person who has just signed in: to the second factor, to a new password, back to the front end that sent
- * them, or to their account.
+ * Redirects a person who has just signed in: to the second factor, to a new password, to the front end that sent
+ * them, or to the account.
  */
 export async function goOn (request: FastifyRequest, reply: FastifyReply, visitor: Visitor): Promise<FastifyReply> {
   const { db, identity: { keys } } = request.server

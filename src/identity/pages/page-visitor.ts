@@ -50,7 +50,7 @@ export async function findVisitor (
 
 /**
  * The signed-in person, with every required proof.
- * @param lacks the proofs that may be missing; @param then the page that a proof leads back to
+ * @param lacks the proofs that may be missing; @param then the page to open after a proof
  * @throws RedirectError to sign in, to prove the second factor, to enrol one, or to replace the printed password
  */
 export async function requireVisitor (

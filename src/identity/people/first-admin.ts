@@ -17,10 +17,10 @@ const GROUPS = 6
 const GROUP = 4
 
 /**
- * Creates the first administrator of the embedded provider, once: that of `ADMIN_EMAIL`, or one with a random password.
- * That is returned for the server to print, and the person must replace it at the first sign-in. A confirmed account
+ * Creates the first administrator of the embedded provider, once, with `ADMIN_EMAIL` and `ADMIN_PASSWORD`. Without
+ * them, the server prints a random password, which the person must replace at the first sign-in. A confirmed account
  * with the address of `ADMIN_EMAIL` keeps its password.
- * @throws ConfigError naming ADMIN_EMAIL or ADMIN_PASSWORD
+ * @throws ConfigError, which names ADMIN_EMAIL or ADMIN_PASSWORD
  */
 export async function firstAdministrator (
   app: FastifyInstance, { IDP_URL, ADMIN_EMAIL, ADMIN_PASSWORD }: Config

@@ -20,9 +20,9 @@ export interface NewUser {
   password_hash?: string | null
   /** The browser in which the password was chosen, while the address is not verified. */
   password_browser?: Buffer
-  /** The server prints the password. */
+  /** Whether the server prints the password. */
   password_printed?: boolean
-  /** The address is verified, or an administrator vouches for it. */
+  /** Whether the address is verified, or an administrator has confirmed it. */
   confirmed: boolean
   invited?: boolean
   app_metadata?: Metadata
