@@ -8,7 +8,7 @@ import type { StoredFile } from '#src/services/files/file-service.ts'
 const AUDIENCE = 'locanda/storage'
 
 /**
- * /** A link that reads one version of a file. It becomes void when the file is replaced or deleted. A link to a
+ * A link that reads one version of a file. It becomes void when the file is replaced or deleted. A link to a
  * guest's document also becomes void with the credential of its issuer. A link to a transformed image contains the
  * transformation, so that its reader cannot choose another one.
  */

@@ -107,6 +107,7 @@ t.test('a signed link renders only the transformation for which it was signed', 
   const { data: plain } = await anna.from('avatars').createSignedUrl('anna.png', 60, { transform: { resize: 'cover' } })
   t.match(plain!.signedUrl, '/object/sign/avatars/anna.png?token=')
   t.match(await (await render('sign/avatars/anna.png?token=no')).json(), { code: 'InvalidJWT' })
+  t.match(await (await fetch(url.replace('/render/image/', '/object/'))).json(), { code: 'InvalidSignature' })
   const other = await render(`sign/avatars/altra.png?token=${new URL(url).searchParams.get('token')}`)
   t.match(await other.json(), { code: 'InvalidSignature' })
   await store(test, 'avatars', 'anna.png', await png(40, 20), { contentType: 'image/png' })

@@ -4,6 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { DownloadQuery, FileContent, FileParams, FilePart, LinkQuery, ObjectInfo } from '#schemas/storage-protocol.ts'
 import { followLink } from '../issued-links.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
+import { checkLink } from './errors.ts'
 import { presentInfo } from './present-files.ts'
 
 const content = { 200: FileContent, 206: FilePart, 304: Type.Null() }
@@ -48,7 +49,9 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
 
   app.get('/object/sign/:bucket/*', linkRoute, async (request, reply) => {
     const { params: { bucket, '*': name }, query: { token, download } } = request
-    const { file, issuer } = await followLink(app, { links, namedFiles }, { bucket, name }, token)
+    const { file, issuer, transform } = await followLink(app, { links, namedFiles }, { bucket, name }, token)
+    // The image itself has metadata, and more than a link to a small rendition shows.
+    if (transform) checkLink('other')
     return await reply.sendObject(file, { download, isLinked: true, isSigned: true, reader: issuer?.id })
   })
 
