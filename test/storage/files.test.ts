@@ -349,6 +349,7 @@ t.test('an invalid or incomplete form is refused with its own error', async (t) 
   for (const [type, payload] of [
     ['multipart/form-data', 'a=1'],
     ['multipart/form-data; boundary=', 'a=1'],
+    [`multipart/form-data; boundary=${'x'.repeat(300)}`, 'no form'],
     ['multipart/form-data; boundary=x', 'no form'],
     ['multipart/form-data; boundary=x', part],
     ['multipart/form-data; boundary=x', part.slice(0, 30)]

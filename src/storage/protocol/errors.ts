@@ -83,8 +83,9 @@ const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
   FST_REQ_FILE_TOO_LARGE: 'EntityTooLarge'
 }
 
-/** Messages of Node and the form parser about a body that is truncated or no form. */
-const BROKEN_BODY = /^(?:aborted|Unexpected end of|Multipart: Boundary not found|Part terminated early|Malformed part)/
+/** Messages of Node and the form parser about a body that is truncated or no form. The needle is the boundary. */
+const BROKEN_BODY =
+  /^(?:aborted|Unexpected end of|Multipart: Boundary not found|The needle|Part terminated early|Malformed part)/
 
 /** Renders an error for the clients of Supabase Storage. Logs unexpected errors, and responds with a fixed text. */
 export function renderStorageError (err: FastifyError | StorageError, request: FastifyRequest, reply: FastifyReply) {
