@@ -8,7 +8,7 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 8880, files: 101 },
-  { folders: ['src/identity'], lines: 13_000, files: 125 },
+  { folders: ['src/identity'], lines: 13_005, files: 125 },
   { folders: ['src/alloggiati'], lines: 14_040, files: 112 },
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },

@@ -4,6 +4,7 @@ import { sessions } from '#drizzle/tables/identity.ts'
 import type { FactorType } from '#schemas/auth/factor.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
+import { stepError } from '#src/http/auth.ts'
 import { AuthError } from '../errors.ts'
 import { getUser } from '../people/find-users.ts'
 import { FRESH_MS, type SessionRow, type SignedIn } from '../sign-in/person-sessions.ts'
@@ -12,7 +13,9 @@ import { PROOF_STEP } from '../tokens/refresh-token.ts'
 
 /**
  * A person with a second factor must prove it before a change of factors. With `REQUIRE_RECENT_MFA` the proof must be
- * recent. Otherwise anyone with an open session could enrol and prove a new factor.
+ * recent. Otherwise anyone with an open session could enrol and prove a new factor. A printed password must be replaced
+ * before, because a stranger who found it could enrol a factor and lock the owner out.
+ * @throws PasswordDaCambiare
  * @throws AuthError insufficient_aal, with `refusal` when no factor was proven
  */
 export function requireProof (
@@ -20,6 +23,7 @@ export function requireProof (
   { REQUIRE_RECENT_MFA }: Pick<Config, 'REQUIRE_RECENT_MFA'>,
   refusal: { status?: number, message?: string } = {}
 ): void {
+  if (user.password_printed) throw stepError('password')
   if (!user.factors.some(({ status }) => status === 'verified')) return
   if (session.factor_id === null) throw new AuthError('insufficient_aal', refusal)
   if (REQUIRE_RECENT_MFA && (recentUntil(session.amr) ?? 0) <= Date.now()) {

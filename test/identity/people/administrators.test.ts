@@ -77,7 +77,7 @@ t.test('the printed password opens nothing but the choice of another one', async
     await app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password } })
   const session = (await signIn(password)).json()
   t.match(session, { user: { email }, weak_password: { message: String, reasons: ['pwned'] } })
-  const ask = async (server: FastifyInstance, method: 'GET' | 'PUT', url: string, body?: object) => {
+  const ask = async (server: FastifyInstance, method: 'GET' | 'POST' | 'PUT', url: string, body?: object) => {
     const response = await callAs(server, session.access_token, method, url, body)
     return [response.statusCode, response.json().codice ?? response.json().error_code]
   }
@@ -86,6 +86,7 @@ t.test('the printed password opens nothing but the choice of another one', async
   t.same(await ask(app, 'GET', '/auth/v1/admin/users'), [403, 'weak_password'])
   t.same(await ask(app, 'GET', '/storage/v1/bucket'), [403, undefined])
   t.same(await ask(app, 'PUT', '/auth/v1/user', { data: { name: 'Ada' } }), [403, 'weak_password'])
+  t.same(await ask(app, 'POST', '/auth/v1/factors', { factor_type: 'totp' }), [403, 'weak_password'])
   t.same(await ask(app, 'PUT', '/auth/v1/user', { password }), [422, 'same_password'])
   t.same(await ask(app, 'GET', '/auth/v1/user'), [200, undefined], 'the client can restore the session')
 
