@@ -372,6 +372,15 @@ t.test('no file exceeds its bucket\'s limit, with or without Content-Length', as
   t.match((await upload('piccolo/c', { ...OPERATOR, 'content-type': 'image/png' })).json(), {
     statusCode: '415', message: 'mime type image/png is not supported'
   })
+  await upload('public/grande', OPERATOR, Buffer.alloc(1001))
+  await upload('public/immagine', { ...OPERATOR, 'content-type': 'image/png' })
+  const to = { bucketId: 'public', destinationBucket: 'piccolo', destinationKey: 'd' }
+  for (const action of ['copy', 'move']) {
+    t.same((await send('POST', `/object/${action}`, OPERATOR, { ...to, sourceKey: 'grande' })).json(), tooLarge)
+    t.match((await send('POST', `/object/${action}`, OPERATOR, { ...to, sourceKey: 'immagine' })).json(), {
+      code: 'InvalidMimeType'
+    })
+  }
   t.same(
     await app.db.select({ name: objects.name }).from(objects).where(eq(objects.bucket, 'piccolo')),
     [{ name: 'b' }]

@@ -14,7 +14,7 @@ import { discardByName, findVisible, lockFile } from '../object-rows.ts'
 import { route, type ProtocolOptions } from '../named-files.ts'
 import { StorageError } from './errors.ts'
 import { presentRow } from './present-files.ts'
-import { cachingOf, checkType, metadataOfHeader } from './received.ts'
+import { cachingOf, checkType, fileLimit, metadataOfHeader } from './received.ts'
 
 interface Transfer { bucketId: string, sourceKey: string, destinationKey: string, destinationBucket?: string | null }
 
@@ -72,7 +72,8 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
   })
 
   app.post('/object/move', moveRoute, async (request) => {
-    const { file, to } = await transfer(options, request, request.body)
+    const { file, to, bucket } = await transfer(options, request, request.body)
+    checkFits(file, bucket)
     const moved = await db.transaction(async (tx) => {
       const locked = await lockFile(tx, file.id)
       if (locked?.name !== file.name || locked.bucket !== file.bucket) throw new StorageError('NoSuchKey')
@@ -87,6 +88,7 @@ const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, opt
   app.post('/object/copy', copyRoute, async (request) => {
     const { file, to, bucket } = await transfer(options, request, request.body)
     const changes = request.body.copyMetadata === false ? changesOf(request, bucket) : { metadata: file.metadata ?? {} }
+    checkFits({ ...file, ...changes }, bucket)
     const copy = { ...await files.copy(file, { ...to, owner: request.principal!.id }), ...changes }
     const kept = await files.settle(copy, () => db.transaction(async (tx) => {
       const kept = await files.keep(tx, copy, { replace: request.headers['x-upsert'] === 'true' })
@@ -130,6 +132,15 @@ async function transfer ({ namedFiles }: ProtocolOptions, request: FastifyReques
   if (!namedFiles.isWritable(bucketId) || !namedFiles.isWritable(bucket)) throw new StorageError('AccessDenied')
   if (!isFileName(name)) throw new StorageError('InvalidKey')
   return { file, to: { bucket, name }, bucket: row }
+}
+
+/** The limits of a bucket also apply to files from another one. @throws StorageError */
+function checkFits (
+  { bucket, content_type, size }: Pick<StoredFile, 'bucket' | 'content_type' | 'size'>, to: BucketRow
+): void {
+  if (bucket === to.id) return
+  checkType(content_type, to)
+  if (size > fileLimit(to)) throw new StorageError('EntityTooLarge')
 }
 
 /** The type, caching and metadata that a copy does not take from the original. */
