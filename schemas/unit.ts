@@ -1,11 +1,12 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { ApartmentId } from './apartment.ts'
 import { Closed, Day, Id, NotEmpty, Nullable, OneOf, Ref, Text } from './common.ts'
+import { Name } from './guest.ts'
 
 export const UNIT_KINDS = ['camera', 'appartamento', 'posto_letto', 'piazzola'] as const
 export const BLOCK_REASONS = ['uso_proprio', 'manutenzione', 'canale', 'altro'] as const
 
-const nome = Text(100, { minLength: 1, pattern: '^(?=.*\\S)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' })
+const nome = Name(100)
 const tipo = OneOf(UNIT_KINDS, { description: 'Che cosa si affitta' })
 const Count = (maximum: number, description: string) => Type.Integer({ minimum: 0, maximum, description })
 

@@ -105,7 +105,7 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
   },
   '/api/v1/invii/deposito': async () => {
     const prenotazione = { check_in: addDays(TODAY, -5), numero_notti: 3 }
-    const body = { ospiti: [guest()], prenotazione, motivo: REASON }
+    const body = { ospiti: [guest()], prenotazione, motivo: REASON, protocollo: 'PEC 1' }
     return { url: '/api/v1/invii/deposito', payload: body, other: { ...body, protocollo: 'PEC 2' } }
   },
   '/api/v1/prenotazioni/{id}/scansione': async ({ call }) => {

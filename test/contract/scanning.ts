@@ -54,7 +54,7 @@ export async function scanningRows ({ key }: SharedServer, prove: Prove): Promis
   await prove('E25', async (t) => {
     const image = PICTURES[1]
     exactly(t, await key('POST', '/api/ocr', { image: `data:image/jpeg;base64,${image}`, solo_mrz: true }), 200, {
-      text: '', mrz: isZone
+      text: '', mrz: isZone, zone: isThere, avvisi: isThere
     })
     exactly(t, await key('POST', '/api/ocr', {}), 400,
       anError(400, /./, { dettagli: [{ campo: 'image', messaggio: /./ }] }))
@@ -64,7 +64,9 @@ export async function scanningRows ({ key }: SharedServer, prove: Prove): Promis
   for (const row of ['S1', 'L7'] as const) {
     await prove(row, async (t) => {
       const image = (await page(['Comune di Bergamo', 'Carta di soggiorno'], { dpi: 300 })).toString('base64')
-      exactly(t, await (read ??= key('POST', '/api/ocr', { image })), 200, { text: /Bergamo[^]*soggiorno/, mrz: null })
+      exactly(t, await (read ??= key('POST', '/api/ocr', { image })), 200, {
+        text: /Bergamo[^]*soggiorno/, mrz: null, zone: isThere, avvisi: isThere
+      })
     })
   }
   for (const row of ['E26', 'S3'] as const) {

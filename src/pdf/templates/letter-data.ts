@@ -41,9 +41,7 @@ export function letterData (request: LetterRequest): { language: Language, data:
   const { soggiorno, template_data: wishes = {} } = request
   const language = languageOf(request.lingua)
   const struttura = { ...request.struttura, ...request.struttura.testi?.[language] }
-  const { uno = {}, ...several } = LETTER_TEXTS[language]
-  const usual = request.ospiti === 1 ? { ...several, ...uno } : several
-  const { greeting, text1, text2, text3, enjoy_text: enjoyText, ...parole } = usual
+  const { greeting, text1, text2, text3, enjoy_text: enjoyText, ...parole } = usualTexts(language, request.ospiti)
   const nome = wished(wishes.nome_ospite) ?? request.nome_ospite
   const wordings = {
     saluto: [wishes.greeting, greeting.replace('{nome}', () => nome)],
@@ -72,6 +70,11 @@ export function letterData (request: LetterRequest): { language: Language, data:
       piede: FOOTER_FIELDS.map((field) => wished(struttura[field])).filter((text) => text !== undefined).join(BETWEEN)
     }
   }
+}
+
+function usualTexts (language: Language, guests: number | undefined) {
+  const { uno = {}, ...several } = LETTER_TEXTS[language]
+  return guests === 1 ? { ...several, ...uno } : several
 }
 
 const ESTABLISHMENT_FIELDS = [
