@@ -7,15 +7,15 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 8890, files: 101 },
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 8895, files: 101 },
   { folders: ['src/identity'], lines: 13_005, files: 125 },
   { folders: ['src/alloggiati'], lines: 14_051, files: 112 },
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 4839, files: 60 },
-  { folders: ['src/scanning'], lines: 3915, files: 56 },
+  { folders: ['src/scanning'], lines: 3920, files: 56 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
-  { folders: ['src'], lines: 60_200, files: 661 },
+  { folders: ['src'], lines: 60_210, files: 661 },
   { folders: ['test'], lines: 67_350, files: 419 }
 ]
 

@@ -236,8 +236,8 @@ t.test('fields as a host types them are stored, and the rules name the right val
     [{ numero_documento: 'YA1234567 Questura di Roma' }, 'numero_documento', /senza ente, data o altri numeri/],
     [{ tipo_documento: 'PERMS' }, 'tipo_documento', /PASOR passaporto.*permesso di soggiorno non è ammesso/],
     [{ tipo_documento: '' }, 'tipo_documento', /permesso di soggiorno non è ammesso/],
-    [{ tipo_alloggiato: '19' }, 'tipo_alloggiato', /già stato comunicato, indicarlo come ospite singolo \(16\)/],
-    [{ tipo_alloggiato: '20' }, 'tipo_alloggiato', /già stato comunicato, indicarlo come ospite singolo \(16\)/]
+    [{ tipo_alloggiato: '19' }, 'tipo_alloggiato', /già stato comunicato o è partito, indicarlo come ospite singolo \(16\)/],
+    [{ tipo_alloggiato: '20' }, 'tipo_alloggiato', /già stato comunicato o è partito, indicarlo come ospite singolo \(16\)/]
   ]
   for (const [changes, campo, way] of cases) {
     const { id } = await create(call, { check_in: today, numero_ospiti: 1 })

@@ -72,7 +72,7 @@ export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
 
 /** A table with the rows of the data, or with rows of its own. */
 function anyTable (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
-  return node.values.data === undefined ? htmlTable(node, build, heading) : table(node, build, heading)
+  return node.values.data === undefined ? htmlTable(node, build, blocks, heading) : table(node, build, heading)
 }
 
 const isBlank = (node: CheckedNode): boolean => isText(node) && node.text.trim() === ''
@@ -118,8 +118,8 @@ const BUILDERS: { [N in ElementName]?: Builder<N> } = {
   image,
   qr,
   table: (node, build) => anyTable(node, build),
-  ul: list,
-  ol: list,
+  ul: (node, build) => list(node, build, blocks),
+  ol: (node, build) => list(node, build, blocks),
   'bar-chart': chart,
   'line-chart': chart,
   // This Text must not be inside another Text, because `render` prints nothing there.

@@ -5,7 +5,6 @@ import { type Checked, type CheckedNode, isText } from '../markup/check-markup.t
 import type { Style } from '../markup/style-attribute.ts'
 import { checkLimit } from '../pdf-limits.ts'
 import { needsOf, sharesOf } from '../tables/widths.ts'
-import { blocks } from './blocks.ts'
 import type { Build } from './build.ts'
 import { fitted } from './inline.ts'
 
@@ -15,12 +14,17 @@ const LINE: Style = { flexDirection: 'row', borderBottomWidth: 0.5, borderBottom
 const CELL: Style = { paddingVertical: 3, paddingHorizontal: 5 }
 const MARKER_WIDTH = 16
 
+/** Builds the content of a cell or list item: a parameter, because tables and lists are blocks themselves. */
+type BuildBlocks = (nodes: CheckedNode[], build: Build) => ReactNode[]
+
 /**
  * A table with rows that the template writes itself. A first row of `th` repeats on every page.
  * @param heading the heading above, which stays with the first row
  * @throws TemplateError without rows
  */
-export function htmlTable (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
+export function htmlTable (
+  node: Checked<'table'>, build: Build, blocks: BuildBlocks, heading?: ReactNode
+): ReactNode {
   const rows = node.children.filter((child) => child.name === 'tr') as Checked<'tr'>[]
   if (rows.length === 0 || rows.length < node.children.length) {
     throw new TemplateError('ATTRIBUTO_MANCANTE', 'a <table> manca l’attributo «data», oppure righe <tr>', node.place)
@@ -98,7 +102,9 @@ function textIn (node: CheckedNode): string {
 }
 
 /** A list with bullets or numbers. */
-export function list ({ name, children, style }: Checked<'ul' | 'ol'>, build: Build): ReactNode {
+export function list (
+  { name, children, style }: Checked<'ul' | 'ol'>, build: Build, blocks: BuildBlocks
+): ReactNode {
   const items = children.filter((child) => child.name === 'li') as Checked<'li'>[]
   return createElement(View, { style: { marginBottom: 6, paddingLeft: 6, ...style } }, ...items.map((item, at) =>
     createElement(

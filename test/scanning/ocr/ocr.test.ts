@@ -81,7 +81,7 @@ t.test('a driving licence gives a proposed guest, and another page none', async 
   t.match(ospite, { comune_nascita: '412058091' })
   t.ok(ospite!.proposti!.includes('cognome'))
   t.match(avvisi, [{ campo: 'cognome' }])
-  t.same(Object.keys((await ocr(line)).json<object>()), ['text', 'mrz'])
+  t.same(Object.keys((await ocr(line)).json<object>()), ['text', 'mrz', 'zone', 'avvisi'])
 })
 
 t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) => {
@@ -120,7 +120,7 @@ t.test('accepts data URLs and Base64 as phones, browsers and mail programs write
 
 t.test('reads a zone in HEIC, AVIF, TIFF and PDF', { skip }, async (t) => {
   for (const [name, bytes] of Object.entries(others)) {
-    t.same((await ocr(bytes, { solo_mrz: true })).json(), { text: '', mrz: PASSPORT }, name)
+    t.match((await ocr(bytes, { solo_mrz: true })).json(), { text: '', mrz: PASSPORT, avvisi: [] }, name)
   }
 })
 

@@ -1,5 +1,4 @@
 import { closed } from './dark-strokes.ts'
-import type { Strip } from './strip.ts'
 
 /**
  * Windows larger than print: higher than a line, for characters that motion has joined, or wider than a character, for
@@ -9,7 +8,9 @@ const WINDOWS = { tall: { width: 11, height: 25 }, wide: { width: 21, height: 9 
 export type Window = keyof typeof WINDOWS
 
 /** The strip as it is in even light: print relative to the paper around it. A shadow and its edge vanish. */
-export function withoutShade ({ pixels, width, height }: Strip, window: Window): Float32Array {
+export function withoutShade (
+  { pixels, width, height }: { pixels: Float32Array, width: number, height: number }, window: Window
+): Float32Array {
   const picture = { data: Uint8Array.from(pixels), width, height }
   const paper = closed(picture, WINDOWS[window].width, WINDOWS[window].height)
   return pixels.map((value, at) => Math.min(255, 255 * value / Math.max(8, paper[at]!)))
