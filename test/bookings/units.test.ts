@@ -35,6 +35,10 @@ t.test('a unit is created, listed in order, changed and deleted', async (t) => {
   t.match((await call('PUT', `${UNITS}/${room.id}`, { ...room, gruppo: null, ospiti_massimi: 3 })).json(),
     { data: { gruppo: null, ospiti_massimi: 3, nome: 'Glicine' } })
   t.same(fieldsAtFault(await call('PUT', `${UNITS}/${room.id}`, { nome: 'Torre' })), ['nome'], 'names are unique')
+  const days = { attiva_da: day(1), attiva_a: first }
+  const made = await call('POST', UNITS, { nome: 'Rosa', tipo: 'camera', ospiti_massimi: 1, ...days })
+  t.same(fieldsAtFault(made), ['attiva_a'])
+  t.same(fieldsAtFault(await call('PUT', `${UNITS}/${room.id}`, days)), ['attiva_a'])
   for (const { id } of [room, flat]) t.equal((await call('DELETE', `${UNITS}/${id}`)).statusCode, 200)
   t.equal((await call('GET', `${UNITS}/${room.id}`)).json<ErrorBody>().codice, 'UNITA_NON_TROVATA')
 })

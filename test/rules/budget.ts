@@ -15,7 +15,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/pdf'], lines: 4839, files: 60 },
   { folders: ['src/scanning'], lines: 3920, files: 56 },
   { folders: ['src/cli'], lines: 1730, files: 20 },
-  { folders: ['src'], lines: 60_210, files: 661 },
+  { folders: ['src'], lines: 60_215, files: 661 },
   { folders: ['test'], lines: 67_350, files: 419 }
 ]
 

@@ -38,16 +38,23 @@ const getRoute = route({ access: 'auth' }, 'getUnita', 'Una unità', {
   errorCodes: ['UNITA_NON_TROVATA'], params: IdParams, response: { 200: UnitResponse }
 })
 
-const createRoute = route({ access: 'auth', idempotent: true }, 'createUnita', 'Crea una unità', {
-  body: UnitCreation, response: { 201: UnitResponse }
-})
+/** A unit of one day of use has the same first and last day. */
+const findValidationErrors = ({ body }: RequestFields) => orderErrors(body, 'attiva_da', 'attiva_a', true)
 
-const updateRoute = route({ access: 'auth' }, 'updateUnita', 'Modifica i campi presenti di una unità', {
-  errorCodes: ['UNITA_NON_TROVATA', 'UNITA_IN_USO'],
-  params: IdParams,
-  body: UnitUpdate,
-  response: { 200: UnitResponse, ...conflict }
-})
+const createRoute = route(
+  { access: 'auth', idempotent: true, findValidationErrors }, 'createUnita', 'Crea una unità', {
+    body: UnitCreation, response: { 201: UnitResponse }
+  }
+)
+
+const updateRoute = route(
+  { access: 'auth', findValidationErrors }, 'updateUnita', 'Modifica i campi presenti di una unità', {
+    errorCodes: ['UNITA_NON_TROVATA', 'UNITA_IN_USO'],
+    params: IdParams,
+    body: UnitUpdate,
+    response: { 200: UnitResponse, ...conflict }
+  }
+)
 
 const deleteRoute = route({ access: 'auth' }, 'deleteUnita', 'Elimina una unità che nessuna prenotazione nomina', {
   errorCodes: ['UNITA_NON_TROVATA', 'UNITA_IN_USO'], params: IdParams, response: { 200: Removed, ...conflict }
@@ -168,5 +175,5 @@ function orderErrors (
 ): FieldError[] {
   const { [first]: from, [last]: to } = fields
   if (typeof from !== 'string' || typeof to !== 'string' || (same ? to >= from : to > from)) return []
-  return [{ campo: last, messaggio: `deve essere dopo ${first}` }]
+  return [{ campo: last, messaggio: same ? `non può essere prima di ${first}` : `deve essere dopo ${first}` }]
 }

@@ -42,8 +42,8 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         title: 'Locanda',
         version: VERSION,
         description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.\n\n' +
-          'Che cosa vuol dire il `codice` di un errore, e che cosa fare: [/docs/errori](/docs/errori). Gli errori ' +
-          '«di ogni richiesta» possono venire da qualunque operazione; i suoi ciascuna li nomina, anche in `x-codici`.',
+          'La pagina [/docs/errori](/docs/errori) spiega ogni `codice` di errore, con il rimedio. Ogni operazione ' +
+          'elenca i propri, anche in `x-codici`. Gli errori «di ogni richiesta» possono venire da tutte.',
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
