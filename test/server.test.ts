@@ -167,7 +167,7 @@ t.test('a request in progress when signals arrive is finished, and later ones ar
     await lockWaiter()
     server.signal('SIGTERM')
     await server.logged('shutting down')
-    // A terminal and the processes in between forward signals repeatedly.
+    // A terminal and npm may each send the same signal, so the server gets it more than once.
     for (const signal of ['SIGINT', 'SIGTERM', 'SIGINT'] as const) server.signal(signal)
     await server.logged('already shutting down')
     await released
@@ -222,7 +222,7 @@ t.test('a server and its PostgreSQL shut down cleanly when both get a signal tog
   const note = join(DATA_DIR, 'postgres', 'postmaster.pid')
   const postmaster = Number.parseInt(readFileSync(note, 'utf8'), 10)
   const group = readFileSync(`/proc/${postmaster}/task/${postmaster}/children`, 'utf8').trim().split(' ').map(Number)
-  // Like systemd, it signals every process of the service, in any order.
+  // Like systemd, the test signals every process of the service, in any order.
   for (const pid of [postmaster, ...group]) {
     try {
       process.kill(pid, 'SIGTERM')
@@ -238,7 +238,7 @@ t.test('a server and its PostgreSQL shut down cleanly when both get a signal tog
 
 const FULL = 'the disk is full: nothing can be written'
 
-t.test('a full disk rejects writes with its own code, and fails readiness', async (t) => {
+t.test('when the disk is full, writes fail with a specific error code, and readiness fails', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const mounted = spawnSync('mount', ['-t', 'tmpfs', '-o', 'size=160m,mode=700', 'tmpfs', DATA_DIR]).status === 0
   if (!mounted) return t.pass('a full disk', { skip: 'no file system of a bounded size can be mounted here' })
@@ -297,7 +297,7 @@ t.test('a port in use ends the start with code 1 and one line, before a first pa
   t.same(await sql`select from users`, [])
 })
 
-t.test('a foreign key ends the start with one line, and nothing is written', async (t) => {
+t.test('a master key of another installation ends the start with one line, and nothing is written', async (t) => {
   const { app, url } = await build(t)
   const written = () => app.sql`
     select (select count(*) from audit_log) as audit, (select count(*) from users) as users,
@@ -309,7 +309,7 @@ t.test('a foreign key ends the start with one line, and nothing is written', asy
   t.same(await written(), before)
 })
 
-t.test('a lost or wrong key ends the start with a line that names the case, and no key is generated', async (t) => {
+t.test('a lost or wrong master key ends the start with one line that says so, and no key is generated', async (t) => {
   const { app, dataDir, url } = await build(t)
   await firstAdministrator(app, readConfig({ DATA_DIR: dataDir, ...ADMIN }))
   const refused = async (t: Test, DATA_DIR: string, reason: RegExp, environ: Record<string, string> = {}) => {
@@ -334,7 +334,7 @@ t.test('a lost or wrong key ends the start with a line that names the case, and 
   await refused(t, restored, /manca il file \S+\/master\.key/)
 })
 
-t.test('a BACKUP_DIR that is missing or no folder ends the start with one line, and is not created', async (t) => {
+t.test('a BACKUP_DIR that is missing or not a folder ends the start with one line, and is not created', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, 'file')
   writeFileSync(file, '')
@@ -369,7 +369,7 @@ t.test('one of two servers that start on an older database upgrades it, and logs
   t.match(said, [{ from: '0000_init', to: readJournal().at(-1)!.tag, ms: Number }])
 })
 
-t.test('one of two servers with different keys starts on a new database', async (t) => {
+t.test('when two servers with different master keys start on a new database, one of them fails', async (t) => {
   const { url, sql } = await testDatabase(t)
   const servers = [1, 2].map(() => serverProcess(t, { DATABASE_URL: url, ...ADMIN }))
   const started = await Promise.all(servers.map(({ ready }) => ready.then(() => true, () => false)))
@@ -429,7 +429,7 @@ t.test('database problems are reported in one Italian line, without the password
   await sql.unsafe(`drop role ${nobody}`)
 })
 
-t.test('a signal during the start of an embedded database ends it cleanly, and stops PostgreSQL', async (t) => {
+t.test('a signal while the embedded database starts ends the server cleanly, and stops PostgreSQL', async (t) => {
   const DATA_DIR = temporaryFolder(t)
   const runs = () => existsSync(join(DATA_DIR, 'postgres', 'postmaster.pid'))
   const isMaking = () => readdirSync(DATA_DIR).some((name) => name.startsWith('postgres.partial-'))
@@ -470,7 +470,7 @@ function oldNode (t: Test): string {
   return folder
 }
 
-t.test('every script that runs TypeScript on an old Node ends with one Italian line', async (t) => {
+t.test('on an old Node, every script that runs TypeScript ends with one Italian line', async (t) => {
   const node = oldNode(t)
   const entries = Object.entries(scripts).filter(([, script]) => /\bnode .*(\.ts|start\.cjs)$/.test(script))
   t.match(entries.map(([name]) => name), ['start', 'keys:rotate', 'locanda', 'tour', 'mail-sink', 'bench'])

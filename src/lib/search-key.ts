@@ -1,4 +1,4 @@
-/* Folds texts for every search. `piega` in the migrations removes the same signs, and blanks, in SQL. */
+/* Folds texts for every search. In SQL, `piega` in the migrations removes the same characters, and also blanks. */
 
 /** Letters that Unicode does not decompose, with their usual spelling in a machine-readable zone. */
 const LETTERS: Readonly<Record<string, string>> = {
@@ -11,7 +11,7 @@ const ELISION = new RegExp(`(?<=\\p{L})${APOSTROPHE}(?=\\p{L})`, 'gu')
 const DROPPED = new RegExp(`${APOSTROPHE}|[\\u0300-\\u036F]`, 'gu')
 const SEPARATORS = /[\s\-\u2010-\u2015−./,;:+()[\]«»“”„"*]+/gu
 
-/** Texts that are folded already, as nearly all names in the tables. */
+/** Texts that are folded already, like nearly all names in the tables. */
 const FOLDED = /^[A-Z0-9]+(?: [A-Z0-9]+)*$/
 
 /** Folds a text to upper-case words: no accents, apostrophes, hyphens, dots, slashes or brackets. */

@@ -1,4 +1,4 @@
-/** The characters that S3 accepts, except `?`, which ends the path of a URL. No backslash, percent sign or control. */
+/** The characters that S3 accepts, except `?`, which ends the path of a URL. No backslash, `%` or control character. */
 const KEY = /^[A-Za-z0-9_/!.*'() &$=@;:+,-]+$/
 const KEY_BYTES = 1024
 const SEGMENT_BYTES = 255
@@ -15,7 +15,7 @@ export function isBucketName (text: string): boolean {
 }
 
 /**
- * Words that the protocol's URLs have in the place of a bucket. A bucket with such a name would be unreachable. The
+ * Words that the protocol's URLs contain in place of a bucket name. A bucket with such a name would be unreachable. The
  * bucket `public` is reachable (`Files.open`).
  */
 const RESERVED = new Set(['authenticated', 'copy', 'info', 'list', 'list-v2', 'move', 'sign', 'upload'])

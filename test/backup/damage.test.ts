@@ -60,7 +60,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) {
   })
 }
 
-t.test('lost or truncated files are named, and the rest is saved and restored', async (t) => {
+t.test('a backup names lost or truncated files, and saves and restores all others', async (t) => {
   const folder = temporaryFolder(t)
   const { id: booking } = await create(server.call, { numero_ospiti: 5 })
   const { upload } = uploading(server)

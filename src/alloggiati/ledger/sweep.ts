@@ -12,14 +12,14 @@ import type { Executor } from '#src/database/connect.ts'
 import { giveUp, NOT_WRITTEN_DOWN, recordLostAttempt } from './sending/record-verdict.ts'
 import { scopeOf } from './read-ledger.ts'
 
-/** How long a sweep waits for its submissions. Shorter than the pause between sweeps, so it delays no later sweep. */
+/** How long a sweep waits for its submissions. The pause between sweeps is longer, so the next sweep is not delayed. */
 const FOLLOW_MS = 20_000
 
 /**
  * Recovers submissions of dead processes, at start and every 30 seconds, by the database's clock. Claimed ones become
- * ready again, dispatched ones become unknown and raise an alarm. Then sends ready submissions that no process has
- * claimed, except those already in this send queue. Also compares the chain head with the noted one and notes it, so
- * the notes of two processes differ by at most one sweep.
+ * ready again. Dispatched ones become unknown and raise an alarm. Then it sends ready submissions that no process has
+ * claimed, except those already in the send queue of this process. First it compares the chain head with the one noted
+ * in `DATA_DIR`, and updates the note. So the notes of two processes differ by at most one sweep.
  */
 export async function sweep (context: LedgerContext): Promise<void> {
   const { db, log, isReported, sendQueue, service } = context
@@ -57,8 +57,9 @@ async function renewQueueLeases ({ db, sendQueue }: LedgerContext): Promise<void
 interface Own { account: string | null, sendQueue: readonly number[] }
 
 /**
- * Ends submissions with expired leases, by the database's clock. Claimed ones become ready again, dispatched ones
- * become unknown and raise an alarm. Ready ones of an unused account are given up. No credentials are needed.
+ * Ends submissions with expired leases, by the database's clock. Claimed ones become ready again. Dispatched ones
+ * become unknown and raise an alarm. Ready ones of an unused account are given up. It works without credentials for the
+ * police service.
  */
 export async function endExpired (context: WatchContext, own: Own = { account: null, sendQueue: [] }): Promise<void> {
   const { db, name, alarm } = context
@@ -113,9 +114,9 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, s
 }
 
 /**
- * Finds submissions with expired leases, of any account, by deadline. A lease longer than the maximum was written with
- * a wrong clock, and counts as expired. Each result includes the claim found, so that a caller changes nothing after a
- * living worker has claimed the submission.
+ * Finds submissions with expired leases, of any account, in order of deadline. A lease longer than the maximum was
+ * written with a wrong clock, and counts as expired. Each result includes its claim. The caller compares it, and
+ * changes nothing when another worker has claimed the submission meanwhile.
  */
 function findExpired (db: Executor, stato: State, sendQueue: readonly number[], condition?: SQL) {
   return db

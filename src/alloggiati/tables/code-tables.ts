@@ -32,7 +32,7 @@ export interface Tables {
   named<K extends keyof Lists> (list: K, text: string): readonly Lists[K][]
   /** Builds the indexes of all lists in slices. Otherwise the first search builds them. */
   prepare (): Promise<void>
-  /** Whether a comune had a province sign on `day`, or ever without `day`, other than the sign in its row. */
+  /** Whether a comune had this province sign on `day`, or at any time without `day`. Ignores the sign in its row. */
   hadSign (comune: Comune, sign: string, day?: Day): boolean
 }
 
@@ -97,7 +97,7 @@ function provincesOf (comuni: readonly Comune[]): Provincia[] {
     { codice, descrizione: names.get(codice) ?? codice, cessata: active.get(codice) === false }))
 }
 
-/** Searches also find a comune by other names, its province and ISTAT codes. A capital has the sign as a code. */
+/** Searches also find a comune by other names, its province and ISTAT codes. The province sign finds its capital. */
 function comuneEntry (row: Comune, other: OtherNames, provinces: ReadonlyMap<string, Provincia>): Entry<Comune> {
   const { codice, descrizione, provincia, cessato_il: end } = row
   const names = [descrizione, ...other.comune(codice).flatMap((name) => [name, `${descrizione} ${name}`])]

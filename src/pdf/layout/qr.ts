@@ -51,7 +51,7 @@ function textOf (values: Values<'qr'>): string | undefined {
   return wifiText({ name, password: values['wifi-password'] ?? '', security: values['wifi-security'] ?? 'WPA' })
 }
 
-/** One rectangle for each series of dark modules in a row. */
+/** One rectangle for each run of adjacent dark modules in a row. */
 function outline (modules: BitMatrix): string {
   const { size } = modules
   let path = ''

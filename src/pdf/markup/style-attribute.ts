@@ -41,7 +41,7 @@ const WEIGHTS: Record<string, 400 | 600 | 700> = {
   normal: 400, 400: 400, 500: 600, 600: 600, bold: 700, 700: 700, 800: 700, 900: 700
 }
 
-/** A property of HTML pages that a document does not need: fonts are those of the document. */
+/** A property that is common in HTML pages. It is accepted without effect, so that their styles can be copied. */
 const ignored: Property = () => ({})
 
 const align = oneOf(['left', 'right', 'center', 'justify'])

@@ -121,7 +121,7 @@ t.test('a booking raises an alarm again when sent guests are replaced or its arr
   t.match(await due(), [{ missing: 1, unsent: 0 }], 'sent for the booking as it is')
 })
 
-t.test('a stay longer than 30 nights is due again on its 31st day, and on every 31st after it', async (t) => {
+t.test('a stay longer than 30 nights is due again on its 31st day, and every 30 days after that', async (t) => {
   const w = await ledgerWithHistory(t, '2026-12-20T10:00:00Z')
   const id = await booking(w, '2026-11-20', '2027-01-25', 2)
   await booking(w, '2026-11-20', '2026-12-20')

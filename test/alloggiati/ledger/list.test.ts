@@ -17,8 +17,8 @@ import { detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
 const list = async ({ call }: TestApp, query = '') => (await call('GET', INVII + query)).json<{ data: Invio[] }>().data
 const ids = (found: readonly Invio[]) => found.map(({ id }) => id)
 
-/** The shared server, which each test empties. */
 const clock = clockAt(`${today}T12:00:00Z`)
+/** The shared server, which each test empties. */
 const sandbox = await build(t, {}, undefined, { clock })
 
 /** A sandbox with this number of submissions. */
@@ -182,7 +182,7 @@ t.test('the detail never contains a surname, a name, a birth date, a document nu
 })
 
 t.test(
-  'a record shows only initials, the year and at most half of the number, up to three characters',
+  'a record shows initials, the birth year and at most half of the document number, up to three characters',
   async (t) => {
     t.doesNotThrow(() =>
       fc.assert(
@@ -253,7 +253,7 @@ t.test('the ETag is the version that a decision must name', async (t) => {
   t.equal(headers.etag, `"${(await detail(server, id)).versione}"`)
 })
 
-t.test('after the receipt of the day of the Send is stored, the detail shows it', async (t) => {
+t.test('the detail shows the stored police receipt for the day of the Send', async (t) => {
   const server = await emptied(sandbox)
   await server.call('POST', '/api/alloggiati/invio', { ospiti: family(), prenotazione: soggiorno })
   clock.set('2026-11-22T12:00:00Z')

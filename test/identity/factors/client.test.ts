@@ -17,7 +17,7 @@ const { app, signedIn, open, person } = server
 
 const letIn = async (client: Client) => await isLetIn(app, bearer((await tokensOf(client)).access))
 
-t.test('a session with only the password signs out only sessions with only the password', async (t) => {
+t.test('a password-only session signs out only password-only sessions', async (t) => {
   const { client, person } = await personWithApp(server)
   await smtp.next()
   for (const scope of ['others', 'global', 'local'] as const) {

@@ -228,7 +228,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     t.match((await call('auth.signInWithPasskey()')).error, { name: String }, 'the key of a factor is not a passkey')
   })
 
-  t.test('a session with only the password cannot finish an enrolment that another session began', async (t) => {
+  t.test('a password-only session cannot finish an enrolment that another session began', async (t) => {
     const email = 'rosa@example.org'
     await person(email)
     await signIn(email)

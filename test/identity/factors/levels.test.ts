@@ -61,7 +61,7 @@ t.test('without their second factor a person can only sign in and out', async (t
   await maintain(false)
 })
 
-t.test('a key made with only the password has its rights until its person has a second factor', async (t) => {
+t.test('a key created with only a password has its rights until its person has a second factor', async (t) => {
   const server = usual
   const { app } = server
   const { id: userId, ...person } = await server.person(ADMIN)
@@ -78,7 +78,7 @@ t.test('a key made with only the password has its rights until its person has a 
   t.same(await asked(app, later, '/api/users'), [200, undefined])
 })
 
-t.test('a key made with only the password ends only sessions and keys like it', async (t) => {
+t.test('a key created with only a password ends only password-only sessions and their keys', async (t) => {
   const server = usual
   const { app } = server
   const client = await server.signedIn(await server.person())

@@ -12,7 +12,7 @@ const ask = async (method: 'GET' | 'POST' | 'PUT' | 'DELETE', path: string, body
   return { status: response.statusCode, body: response.json<AuthUser & { users: AuthUser[] }>() }
 }
 
-t.test('booleans may be written as texts, and a page size above the maximum gives the maximum', async (t) => {
+t.test('booleans may be strings, and a page size above the maximum is reduced to it', async (t) => {
   const { body: anna } = await ask('POST', '/admin/users', {
     email: 'anna@example.org', password: PASSWORD, email_confirm: 'true', phone_confirm: 'false'
   })

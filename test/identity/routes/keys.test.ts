@@ -81,7 +81,7 @@ t.test('creating a key', async (t) => {
     t.equal(await isLetIn(app, withKey(apiKey)), 200, 'besides the first')
   })
 
-  t.test('only the key’s hash is in the database, and the log has neither', async (t) => {
+  t.test('the database stores only the hash of a key, and the log does not contain the secret', async (t) => {
     const { apiKey, id } = await mint(app, anna, '?name=portatile')
     t.equal(await isLetIn(app, withKey(apiKey)), 200)
     await app.inject(`/nulla?api_key=${apiKey}`)
@@ -128,7 +128,7 @@ t.test('creating a key', async (t) => {
     t.equal((await callAs(app, many, 'GET', MINT)).statusCode, 200, 'a revoked key does not count')
   })
 
-  t.test('a key that is created while all sessions are revoked is refused', async (t) => {
+  t.test('no key is created when all sessions are revoked during the request', async (t) => {
     const late = await token({ name: 'tarda' })
     const { sub } = claimsOf(late)
     const { made } = await app.sql.begin(async (sql) => {
@@ -144,7 +144,7 @@ t.test('creating a key', async (t) => {
     t.equal((await app.sql`select from api_keys where user_id = ${sub}`).length, 0)
   })
 
-  t.test('a key of another installation is refused', async (t) => {
+  t.test('an altered key and a key of another installation are refused', async (t) => {
     const { apiKey } = await mint(app, anna)
     const [prefix, id, secret, mac] = apiKey.split('_') as [string, string, string, string]
     const turned = (hex: string) => (hex[0] === '0' ? '1' : '0') + hex.slice(1)
@@ -170,7 +170,7 @@ t.test('revoking a key', async (t) => {
   const revoke = async (headers: Record<string, string>, id: string, on = app) =>
     await on.inject({ method: 'DELETE', url: `${KEYS}/${id}`, headers })
 
-  t.test('a revoked key is refused on every server before the response, and other keys are not', async (t) => {
+  t.test('when the revocation responds, every server refuses the key and accepts other keys', async (t) => {
     for (let round = 0; round < 4; round++) {
       const [gone, stays] = [await mint(app, anna), await mint(app, anna)]
       t.same([...await both(gone.apiKey), ...await both(stays.apiKey)], [200, 200, 200, 200])
@@ -202,7 +202,7 @@ t.test('revoking a key', async (t) => {
     t.ok((await list(app, bearer(anna))).find((key) => key.id === id)?.revoked_at, 'it is still listed')
   })
 
-  t.test('a key of any scope revokes itself, and others only with the write scope', async (t) => {
+  t.test('a key of any scope can revoke itself, and only the write scope can revoke other keys', async (t) => {
     const [reader, writer, victim] = [
       await mint(app, anna, '?scopes=lettura'),
       await mint(app, anna, '?scopes=lettura,scrittura'),
@@ -309,7 +309,7 @@ async function setting () {
   return { client, person, before, another, after: await mintOf(server, client) }
 }
 
-t.test('a key made with only the password unlinks no identity once its person has a second factor', async (t) => {
+t.test('a key created with only a password cannot unlink identities once its person has a second factor', async (t) => {
   const { app } = server
   const { person, client, before, after } = await setting()
   const unlink = async (key: MintedKey, provider: string) =>
@@ -324,7 +324,7 @@ t.test('a key made with only the password unlinks no identity once its person ha
   t.equal((await client.auth.getUserIdentities()).data?.identities.length, 1)
 })
 
-t.test('a key made with only the password revokes only itself once its person has a second factor', async (t) => {
+t.test('a key created with only a password can revoke only itself once its person has a second factor', async (t) => {
   const { app } = server
   const { client, before, another, after } = await setting()
   const revoke = async (headers: Record<string, string>, { id }: MintedKey) =>

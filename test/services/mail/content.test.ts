@@ -139,7 +139,7 @@ const address = fc.oneof(
 )
 
 t.test(
-  'any mail is rejected, or sent as one plain mail with that content to that one address',
+  'a mail with hostile text is rejected, or sent as one mail with its content to its recipient only',
   async (t) => {
     let refused = 0
     const send = async (mail: Mail) => {
