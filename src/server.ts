@@ -121,7 +121,7 @@ function welcome ({ email, password }: Account): string {
 }
 
 start().catch(async (err: unknown) => {
-  // The signal ends the process.
+  // The signal handler ends the process.
   if (interrupted.signal.aborted) return
   const reason = loadingError(err) ?? (await import('./start-error.ts')).startError(err)
   // Wait for stdout, so that this is the last line.

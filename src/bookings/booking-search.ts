@@ -11,7 +11,7 @@ const CONCURRENCY = { total: 24, perCaller: 12 }
 
 const SETTINGS = {
   statement_timeout: '2000',
-  // One plan per query. A rare text needs the search index, and a common text the order of the list.
+  // Plan each query for its text. A rare text needs the search index. A common text is found sooner in list order.
   plan_cache_mode: 'force_custom_plan',
   max_parallel_workers_per_gather: '0'
 }
@@ -39,7 +39,8 @@ export function createSearch (app: FastifyInstance) {
 
   /**
    * Runs one search for a caller.
-   * @throws ServizioOccupato when too many searches run or wait; RicercaTroppoLunga
+   * @throws ServizioOccupato when too many searches run or wait
+   * @throws RicercaTroppoLunga when the search exceeds the statement timeout
    */
   async function run<T> (caller: string, work: () => Promise<T>): Promise<T> {
     const giveBack = acquireSlot(caller)

@@ -8,10 +8,10 @@ const DAYS = 9000
 const FIRST_DAY = '1990-01-01'
 
 export const MONTH = { start: '2026-11-01', end: '2026-12-01' }
-/** A day of that month, which is today for the servers. */
+/** The current day of the servers, in the middle of `MONTH`. */
 export const TODAY = '2026-11-15'
 
-/** The last arrival among the first `count` of `total` bookings in order of arrival, outside `MONTH`. */
+/** The day by which `count` bookings outside `MONTH` have arrived, in a database with `total` bookings. */
 export function lastDayOf (count: number, total: number): string {
   const days = Math.floor(count / ((total - IN_MONTH) / DAYS))
   return new Date(Date.parse(FIRST_DAY) + (days - 1) * 86_400_000).toISOString().slice(0, 10)

@@ -196,7 +196,7 @@ async function existing (ids: readonly number[]): Promise<number[]> {
   return (await list(call)).map(({ id }) => id).filter((id) => ids.includes(id))
 }
 
-/** Inserts a police submission for a booking, in any state, because the triggers are disabled. */
+/** Inserts a police submission for a booking. The triggers are disabled, so that every state is possible. */
 async function submission (prenotazione_id: number, stato: string): Promise<void> {
   await app.sql.begin(async (sql) => {
     await sql`
@@ -227,7 +227,7 @@ t.test('exactly the named bookings are deleted', async (t) => {
   t.equal((await call('GET', `${BOOKINGS}/${first}`)).statusCode, 404)
 })
 
-t.test('deleted contains only the ids that existed, each once', async (t) => {
+t.test('`deleted` lists only the ids that existed, each once', async (t) => {
   const [id] = await some(1)
   t.same((await erase(id, 2_000_000, id, 2_147_483_647)).json<ErasureResponse>().deleted, [id])
   t.same((await erase(id)).json(), { message: '0 prenotazioni eliminate', deleted: [], status: 200 })

@@ -77,7 +77,7 @@ export function user (t: Test): User {
   }
 }
 
-/** The only error that was written with `--json`. */
+/** The error in the standard error output of a run with `--json`. Fails when there are several. */
 export function errorOf ({ stderr }: Ended): Record<string, unknown> {
   return (JSON.parse(stderr) as { error: Record<string, unknown> }).error
 }

@@ -53,7 +53,7 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
   t.match(await verify('/api/v1/audit/verifica'), { integro: true })
 })
 
-t.test('a database with another encoding than UTF8 is refused at the start, before any migration', async (t) => {
+t.test('a database with an encoding other than UTF8 is refused at the start, before any migration', async (t) => {
   const { sql, url } = await testDatabase(t, true)
   const name = `${new URL(url).pathname.slice(1)}_ascii`
   await sql.unsafe(`create database ${name} template template0 encoding 'SQL_ASCII' locale 'C'`)
@@ -159,7 +159,7 @@ t.test('while an upgrade waits for a table, others can write to it, and then the
   t.same(await sql`select aggiunta from prenotazioni`, [])
 })
 
-t.test('some lock timeouts exceed `deadlock_timeout`, so that PostgreSQL cancels a blocking autovacuum', async (t) => {
+t.test('an upgrade may wait past `deadlock_timeout`, so that PostgreSQL cancels a blocking autovacuum', async (t) => {
   const { sql, upgrading, free } = await bookingsInUse(t)
   await until(async () => (await sql`
     select from pg_locks where not granted and relation is not null

@@ -67,7 +67,7 @@ t.test('HEIC, AVIF, TIFF and PDF are stored as JPEG, and the extension may be in
   t.match((await upload(id, { image: front, ext: 'PNG' })).json(), { error: /JPEG \(jpg o jpeg\)/ })
 })
 
-t.test('a data URL of an image is accepted, of anything else refused', async (t) => {
+t.test('a data URL is accepted only when it contains an image', async (t) => {
   const id = await newBooking()
   const text = front.toString('base64')
   t.equal((await upload(id, { base64Image: `data:image/jpeg;base64,${text}` })).statusCode, 200)
@@ -114,7 +114,7 @@ t.test('an image over 10 MiB is a 413, and so is a body over 15 MiB', async (t) 
   t.match((await upload(id, { base64Image: text })).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })
 })
 
-t.test('a missing image is a 404 with its status', async (t) => {
+t.test('a missing image is a 404, and the body contains the status', async (t) => {
   const id = await newBooking()
   const missing = [await show(id), await show(id, 1, 'back'), await show(2_000_000)]
   for (const response of missing) {
@@ -123,7 +123,7 @@ t.test('a missing image is a 404 with its status', async (t) => {
   }
 })
 
-t.test('an image that the client already has is not sent again, and a range is sent alone', async (t) => {
+t.test('an image that the client already has is not sent again, and a range request gets only the range', async (t) => {
   const id = await newBooking()
   await upload(id, { image: front })
   const whole = await show(id)
@@ -153,7 +153,7 @@ t.test('images are deleted together with their booking, and those of other booki
   t.equal((await show(kept)).statusCode, 200)
 })
 
-t.test('a booking keeps its images when a booking whose number is a prefix of its number is deleted', async (t) => {
+t.test('a deletion keeps the images of a booking whose id begins with the same digits', async (t) => {
   const [short, long] = [900_001, 9_000_010]
   await app.sql`
     insert into prenotazioni (id, nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
@@ -174,7 +174,7 @@ t.test('images are deleted with a guest who is removed from the list; images of 
   t.same(await stored(id), [`${id}/0/front.jpg`, `${id}/1/front.jpg`])
 })
 
-t.test('images of places that a smaller booking loses are deleted, and images of saved guests stay', async (t) => {
+t.test('a lower numero_ospiti deletes the images of the removed places, except those of saved guests', async (t) => {
   const id = await newBooking(4)
   await saveGuests(call, id, ['Anna', 'Bruno'].map((nome) => ({ nome, cognome: 'Bianchi' })))
   for (const guest of [0, 1, 2, 3]) t.equal((await upload(id, { guest, image: front })).statusCode, 200)
@@ -285,7 +285,7 @@ t.test('a response that is stored after its image was deleted is erased, and oth
   t.equal((await call('POST', `${BOOKINGS}/delete-bulk`, { ids: [gone, created] })).statusCode, 200)
   await removeImage(purged)
   t.equal((await upload(replaced, { image: front })).statusCode, 200)
-  // The previous name is not reused.
+  // With another extension, the image gets another name.
   t.equal((await upload(converted, { image: await png(), ext: 'png' })).statusCode, 200)
   await removeImage(again)
   for (const { key, status, body } of late) {

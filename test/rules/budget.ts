@@ -9,7 +9,7 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 8895, files: 101 },
   { folders: ['src/identity'], lines: 13_005, files: 125 },
-  { folders: ['src/alloggiati'], lines: 14_051, files: 112 },
+  { folders: ['src/alloggiati'], lines: 14_055, files: 112 },
   { folders: ['src/backup', 'src/events'], lines: 3020, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1300, files: 20 },
   { folders: ['src/pdf'], lines: 4839, files: 60 },

@@ -67,7 +67,7 @@ async function withAllLines (file: string) {
 
 const findProcess = finder(['no-restricted-globals', 'no-restricted-imports'])
 const MESSAGE = /Only the entries of src read the process/
-/** A file that imports `process` does not use the global, so these groups are linted separately. */
+/** After an import of `process`, the name no longer means the global. So these groups are linted separately. */
 const groups = [
   ['export const a = process.env.HOME', 'export const b = globalThis.process.env.HOME'],
   ["import { env } from 'node:process'", "import process from 'process'"]

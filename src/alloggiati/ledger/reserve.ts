@@ -30,7 +30,7 @@ export interface Submission {
   lines: readonly string[]
   /** For each row, the index of the leader of its family or group. */
   leaders: readonly number[]
-  /** For each row, the caller's index of its guest. Missing if it equals the index in the list. */
+  /** For each row, the index of its guest in the caller's list. Missing if it equals the index of the row. */
   indices?: readonly number[]
   id_appartamento: number | undefined
   /** The booking of all rows. Null if there are several bookings, or none. */
@@ -51,12 +51,12 @@ export type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | '
 
 /**
  * Inserts a submission. From then on its guests are live, so no other submission can include them.
- * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when guests
- * are being sent, OspitiOltreLaPrenotazione when guests exceed their booking. A confirmation lifts these errors, unless
- * a guest is certainly the same.
- * @throws PrenotazioneCambiata when a booking changed since its guests were read, PrenotazioneNonTrovata when it was
- * deleted, PrenotazioneNonConfermata
- * @throws SchedineInCorso when guests who are being sent fill the booking's places, confirmed or not
+ * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice; SchedineInCorso when those
+ * submissions are in progress. A confirmation lifts both errors, unless a guest is certainly the same.
+ * @throws OspitiOltreLaPrenotazione when guests exceed their booking. A confirmation lifts this error.
+ * @throws SchedineInCorso when guests exceed their booking and one of its submissions is in progress, even if confirmed
+ * @throws PrenotazioneCambiata when a booking changed since its guests were read
+ * @throws PrenotazioneNonTrovata when a booking was deleted; PrenotazioneNonConfermata
  * @throws RegistroNonDisponibile, and errors of `beforeReady` hooks
  */
 export function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
@@ -248,7 +248,7 @@ function confirmedOf (
   if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
   if (conflicts.length === 0 && first === undefined) return undefined
   return {
-    // A row with another arrival has other fingerprints, and a booking may still find it.
+    // With another arrival the row has other fingerprints, so no unique index refuses it. Unmarked, it can be found.
     rows: new Set(conflicts.flatMap(({ duplicate, movedFrom }) => movedFrom === undefined ? duplicate.ospite : [])),
     references: [...new Set(referencesOf({ conflicts, excess }))]
   }

@@ -9,11 +9,11 @@ import { ACCEPTED } from './moves.ts'
 /** Submissions checked by one statement, to stay within the statement timeout. */
 const BATCH = 500
 
-/** Submissions to verify, by arrival; without bounds the whole ledger. */
+/** The submissions to verify, by day of arrival. Without bounds, the whole ledger is verified. */
 interface Range {
   from?: Day
   to?: Day
-  /** Time budget in milliseconds; afterwards the partial result is returned. */
+  /** Time budget in milliseconds. When it is used up, the partial result is returned. */
   withinMs?: number
 }
 

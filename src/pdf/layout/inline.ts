@@ -44,7 +44,7 @@ export function fitted (text: string, build: Build, place?: CheckedNode['place']
   return withoutIdleHyphens(build.fonts.fit(cleanText(text)))
 }
 
-/** The renderer chooses a font for each character, and would tear an emoji of several. */
+/** Keeps each emoji whole. The renderer chooses fonts per character, and would split an emoji of several characters. */
 function drawn (text: string): ReactNode[] {
   return emojiPieces(text).map((piece, at) =>
     at % 2 === 1 ? createElement(Text, { key: at, style: { fontFamily: EMOJI_FONT } }, piece) : piece)

@@ -119,7 +119,7 @@ async function remove (request: FastifyRequest, id: string): Promise<void> {
   await app.identity.waitForListeners()
 }
 
-/** The caller, if the caller may create a passkey now. */
+/** The caller. @throws AuthError when the sign-in is too old for a new passkey, or lacks the second factor */
 async function freshOwner (
   tx: Transaction, { identity: { config } }: FastifyInstance, principal: Parameters<typeof getSignedIn>[1]
 ): Promise<User> {
@@ -180,8 +180,8 @@ async function proveAndSignIn (
 }
 
 /**
- * Whether the device names the owner of the passkey (WebAuthn §7.2, step 6). At registration the device got the owner's
- * id. Some security keys do not return it.
+ * Whether the authenticator names the owner of the passkey (WebAuthn §7.2, step 6). It got the owner's id at
+ * registration. Some security keys do not return the id.
  */
 function namesOwner ({ response }: Record<string, unknown>, { user_id }: CredentialRow): boolean {
   const { userHandle } = (response ?? {}) as { userHandle?: unknown }

@@ -7,7 +7,7 @@ const DAYS: readonly Day[] = [0, 1]
 
 /**
  * Compares the receipts with the attempts of their day. A past day does not change, so two equal fetches are reliable.
- * Only the first fetch may be earlier than the service's final count.
+ * The second fetch always follows the service's final count. The first one may precede it.
  */
 export function * receiptSteps (w: World): Generator<Step> {
   if (w.gone) return
