@@ -52,7 +52,7 @@ export const images: Scenario = {
           ...bounded('MB more, bombs', afterBombs, MEMORY.bombs),
           ...bounded('MB more, the largest that are taken', peak, MEMORY.largest),
           ...bounded('p95 of /health/live, ms', p95, P95),
-          ...(refused.every((status) => status === 400 || status === 503) ? [] : [`answers ${refused.join()}`]),
+          ...(refused.every((status) => [400, 413, 503].includes(status)) ? [] : [`answers ${refused.join()}`]),
           ...(taken.every((status) => status === 200 || status === 503) ? [] : [`answers ${taken.join()}`]),
           ...(taken.includes(200) ? [] : ['none of the largest was stored'])
         ]

@@ -41,7 +41,7 @@ export const scans: Scenario = {
         figures: {
           pictures: responses.length,
           read: count(200),
-          refused: count(400),
+          refused: count(400) + count(413),
           'busy, to be retried': count(503),
           'MB more': Math.round(peak),
           'probes of liveness': times.length,
@@ -50,7 +50,7 @@ export const scans: Scenario = {
         faults: [
           ...bounded('MB more', peak, MEMORY),
           ...bounded('p95 of /health/live, ms', p95, P95),
-          ...(responses.every(({ status }) => [200, 400, 503].includes(status)) ? [] : ['other statuses']),
+          ...(responses.every(({ status }) => [200, 400, 413, 503].includes(status)) ? [] : ['other statuses']),
           ...(responses.every(({ status, retry }) => status !== 503 || retry) ? [] : ['a 503 without Retry-After']),
           ...(count(200) > 0 && count(503) > 0 ? [] : ['no picture was read, or none got a 503']),
           ...(afterwards.status === 200 ? [] : ['no picture is read afterwards'])
