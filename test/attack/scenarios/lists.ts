@@ -8,7 +8,7 @@ const ROWS = 200_000
 const CALLERS = 60
 const LISTS = ['/api/prenotazioni', '/api/alloggiati/verifica-ricevute?da=2020-01-01&a=2026-11-21']
 /** Maximum growth of memory in megabytes, compared with the idle server. */
-const MEMORY = 250
+const MEMORY = 350
 
 /** Many clients read full lists at once, and other clients request lists and never read them. */
 export const lists: Scenario = {
