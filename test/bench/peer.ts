@@ -16,7 +16,8 @@ const sql = postgres(process.env.DATABASE_URL ?? '', {
 const app = Fastify()
 
 const columns = sql`
-  id, nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_notti, numero_ospiti, idf_gen, stato`
+  id, nome_cognome, lingua, email, telefono, paese_id, check_in, check_out, numero_notti, numero_ospiti, idf_gen, stato,
+  unita_id, canale, prezzo, valuta, note, gruppo`
 const stamps = sql`
   to_char(created_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as created_at,
   to_char(updated_at at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') as updated_at`
