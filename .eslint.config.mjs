@@ -2,8 +2,8 @@ import { createNodeResolver, importX } from 'eslint-plugin-import-x'
 import neostandard from 'neostandard'
 
 /*
- * The floors of `src`, from the lowest to the highest: a file imports from its own floor and from
- * lower ones. A folder that no floor names fails a test in test/rules.
+ * The floors of `src`, from the lowest to the highest. A file imports from its own floor and from lower ones. A test in
+ * test/rules fails if a folder is on no floor.
  */
 const floors = [
   ['lib'],
@@ -13,23 +13,22 @@ const floors = [
   ['http'],
   ['bookings', 'identity', 'pdf', 'scanning'],
   ['alloggiati', 'documents', 'letters', 'reports', 'scans', 'storage', 'settings', 'dashboard', 'sql'],
-  ['administration', 'backup', 'events'],
-  // The tool stands beside the server: of the server it does not even import what `notForTheTool` names, but loads its
-  // modules as the server does.
-  ['app.ts', 'instance.ts', 'loading.ts', 'rotate-keys.ts', 'server.ts', 'start-error.ts', 'cli']
+  ['administration', 'backup', 'events', 'desk'],
+  // The tool must not import anything in `notForTheTool`. It loads its own modules as the server does.
+  ['app.ts', 'instance.ts', 'loading.ts', 'rotate-keys.ts', 'server.ts', 'start-error.ts', 'cli', 'demo']
 ]
 
-/** Higher floors import any file of these. The other folders are areas: others import only their `index.ts`. */
+/** Higher floors may import any file of these folders. The other folders are areas, with only `index.ts` importable. */
 const common = ['lib', 'config', 'database', 'services', 'http']
 const notForTheTool = [
   'database', 'services', 'http', ...floors.at(-1).filter(name => name.endsWith('.ts') && name !== 'loading.ts')
 ]
 
-/** Inside `src/alloggiati`: what a record is does not depend on what becomes of it. */
+/** Inside `src/alloggiati`, the folders of records do not import the folders of submissions. */
 const recordFolders = ['codec', 'rules', 'tables']
-const fateFolders = ['ledger', 'schedine', 'receipts', 'routes', 'service']
+const submissionFolders = ['ledger', 'schedine', 'receipts', 'routes', 'service']
 
-/** `drizzle/tables/<area>.ts` is imported by `src/<area>` alone. These belong to a service; an area may have more. */
+/** Only `src/<area>` imports `drizzle/tables/<area>.ts`. These tables belong to a service. An area may have more. */
 const tablesOfFolders = {
   'services/audit': 'audit',
   'services/jobs': 'jobs',
@@ -38,7 +37,11 @@ const tablesOfFolders = {
   'services/rate-counters.ts': 'counters',
   'http/idempotency': 'idempotency'
 }
-const furtherTables = { bookings: ['units', 'occupancy'], alloggiati: ['ledger', 'decisions'], identity: ['webauthn'] }
+const furtherTables = {
+  bookings: ['units', 'occupancy', 'establishments'],
+  alloggiati: ['ledger', 'decisions'],
+  identity: ['webauthn']
+}
 const others = folder => {
   const owners = Object.keys(tablesOfFolders).filter(name => name.startsWith(`${folder}/`))
   const rest = `${folder}/!(${owners.map(name => name.slice(folder.length + 1)).join('|')})`
@@ -53,7 +56,7 @@ const tableOwners = {
 
 const inSrc = names => names.map(name => `src/${name}`)
 const importZones = [
-  { target: 'schemas', from: ['src', 'drizzle', 'test'], message: 'schemas imports nothing of the project.' },
+  { target: 'schemas', from: ['src', 'drizzle', 'test'], message: 'schemas imports no other folder of the project.' },
   { target: 'drizzle', from: ['src', 'test'], message: 'drizzle imports schemas only.' },
   { target: 'src', from: ['test'], message: 'The server and the tool import no tests.' },
   ...floors.slice(0, -1).map((floor, level) => ({
@@ -65,7 +68,7 @@ const importZones = [
     target: `src/${name}`,
     from: inSrc(areas.filter(area => area !== name)),
     except: ['index.ts'],
-    message: 'Of another area only its index.ts is imported.'
+    message: 'Import only the index.ts of another area.'
   })),
   { target: 'src/cli', from: inSrc(notForTheTool), message: 'The tool does not import the server.' },
   ...Object.entries(tableOwners).map(([owner, tables]) => ({
@@ -81,8 +84,8 @@ const importZones = [
   },
   {
     target: inSrc(recordFolders.map(folder => `alloggiati/${folder}`)),
-    from: inSrc(fateFolders.map(folder => `alloggiati/${folder}`)),
-    message: 'What a record is does not depend on what becomes of it.'
+    from: inSrc(submissionFolders.map(folder => `alloggiati/${folder}`)),
+    message: 'The code of records does not import the code of submissions.'
   }
 ]
 
@@ -95,10 +98,10 @@ export default [
   }),
   {
     rules: {
-      // The contract's names, in JSON and in the database, are snake case; a schema and its type share one name.
+      // The contract's names, in JSON and in the database, are snake case. A schema and its type share one name.
       camelcase: 'off',
       '@typescript-eslint/no-redeclare': 'off',
-      // For a promise that nothing waits for.
+      // Marks a promise that is deliberately not awaited.
       'no-void': ['error', { allowAsStatement: true }],
       complexity: ['error', 15],
       'max-lines': ['error', { max: 300, skipBlankLines: true, skipComments: true }],
@@ -124,7 +127,7 @@ export default [
     settings: { 'import-x/resolver-next': [createNodeResolver({ extensions: ['.ts'] })] },
     rules: {
       'import-x/no-restricted-paths': ['error', { basePath: import.meta.dirname, zones: importZones }],
-      // The rule above does not see `import('…').Name` where a type is expected.
+      // The rule above does not detect the type `import('…').Name`.
       'no-restricted-syntax': ['error', {
         selector: 'TSImportType',
         message: 'Import the type at the top of the file.'
@@ -134,11 +137,11 @@ export default [
       }))]
     }
   },
-  // The sandbox answers in the words of the service.
+  // The sandbox responds with the texts of the service.
   { files: ['src/alloggiati/service/sandbox/**'], rules: { 'no-restricted-syntax': 'off' } },
   {
     files: ['src/**'],
-    ignores: ['src/server.ts', 'src/rotate-keys.ts', 'src/cli/index.ts', 'src/node-version.cjs'],
+    ignores: ['src/server.ts', 'src/rotate-keys.ts', 'src/cli/index.ts', 'src/demo/index.ts', 'src/node-version.cjs'],
     rules: {
       'no-restricted-globals': ['error', {
         globals: [{ name: 'process', message: onlyTheEntriesReadProcess }],

@@ -1,21 +1,26 @@
-.PHONY: start test check coverage bench
+.PHONY: start demo test check coverage bench
 
-# `npm ci` writes node_modules/.installed last (package.json, postinstall). It runs when the lock file is newer than
-# that, when an installation was interrupted, and when the packages for development are asked for and missing.
+# `npm ci` writes node_modules/.installed last (package.json, postinstall). It runs if the lock file is newer than
+# that file, if an installation was interrupted, and if packages for development are needed and missing.
 PRODUCTION = @test node_modules/.installed -nt package-lock.json || npm ci --omit=dev
 DEVELOPMENT = @test -d node_modules/tap -a node_modules/.installed -nt package-lock.json || npm ci
 
-# Installs and starts the server, with a PostgreSQL of its own in ./data.
+# Installs and starts the server, with its own PostgreSQL in ./data.
 start:
 	$(PRODUCTION)
 	@exec npm start
 
-# Installs and runs all tests. It says how long they take, and ends with a count.
+# Installs and starts a server in sandbox mode with an invented house, in ./data-demo. Prints the sign-in.
+demo:
+	$(PRODUCTION)
+	@exec npm run -s demo
+
+# Installs and runs all tests. Prints how long they take, and at the end the counts.
 test:
 	$(DEVELOPMENT)
 	@.ci/test
 
-# Types, style, circular imports.
+# Checks types, style and circular imports.
 check:
 	$(DEVELOPMENT)
 	@npm run check
@@ -25,7 +30,7 @@ coverage:
 	$(DEVELOPMENT)
 	@npm run coverage
 
-# Speed, as ratios against a bare peer in the same run.
+# Measures speed, as ratios to a minimal program in the same run.
 bench:
 	$(DEVELOPMENT)
 	@npm run bench

@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 
-/* Runs after drizzle-kit, which reads only the newest snapshot. It writes each one on thousands of lines. */
+/* Runs after drizzle-kit, which reads only the newest snapshot. Deletes the others, and puts the newest on one line. */
 const META = new URL('migrations/meta/', import.meta.url)
 const snapshots = readdirSync(META).filter((name) => name.endsWith('_snapshot.json')).sort()
 const newest = new URL(snapshots.pop()!, META)

@@ -16,7 +16,7 @@ export const MAX_BOOKED_NIGHTS = 36_500
 const Notti = Type.Integer({ minimum: 1, maximum: MAX_BOOKED_NIGHTS, examples: [3] })
 const Ospiti = Type.Integer({ minimum: 1, maximum: 1000, examples: [2] })
 
-/** An absent state means the first. Guests of the others need no schedine. */
+/** A booking without a state is confirmed. Guests of a booking in another state need no schedine. */
 export const BOOKING_STATES = ['confermata', 'annullata', 'non_presentato'] as const
 export type BookingState = typeof BOOKING_STATES[number]
 const Stato = OneOf(BOOKING_STATES, {

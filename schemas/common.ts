@@ -71,6 +71,15 @@ export const BookingId = Type.Integer({ ...Id, description: 'L’id della prenot
 /** An existing calendar day, `YYYY-MM-DD`. */
 export const Day = Type.String({ format: 'day', maxLength: 10, examples: ['2026-11-21'] })
 
+const BIRTH_DATE = {
+  maxLength: 10,
+  examples: ['1985-04-12'],
+  description: 'AAAA-MM-GG, con 00 per il giorno e il mese che il documento non indica'
+}
+/** A birth date as a document has it. Its day, or its month and day, may be 00. */
+export const BirthDate = Type.String({ format: 'birth', ...BIRTH_DATE })
+export const BirthDateOrEmpty = Type.String({ format: 'birth-or-empty', ...BIRTH_DATE })
+
 /** An instant, ISO 8601 UTC with a `Z`. */
 export const Instant = Type.String({ format: 'date-time', examples: ['2026-11-21T09:30:00.000Z'] })
 

@@ -114,6 +114,12 @@ export const Environment = Type.Object({
     default: 7,
     description: 'Giorni dopo la ricevuta che copre un ospite in cui se ne eliminano le immagini dei documenti'
   }),
+  IMAGE_SIDE_MAX: Type.Integer({
+    minimum: 1500,
+    maximum: 6000,
+    default: 3000,
+    description: 'Pixel del lato più lungo di un’immagine conservata; le più grandi si riducono'
+  }),
 
   SMTP_URL: optional('^smtps?://[^\\s]+$', 'Server SMTP'),
   MAIL_FROM: optional(undefined, 'Mittente delle e-mail'),

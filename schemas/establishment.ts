@@ -1,11 +1,11 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Instant, Nullable, Ref, Text } from './common.ts'
+import { Closed, Id, Instant, Nullable, Ref, Text } from './common.ts'
 import { PNG_EXAMPLE } from './image.ts'
 import { Paragraphs } from './paragraphs.ts'
 
 const Hour = Type.String({ pattern: '^([01]\\d|2[0-3]):[0-5]\\d$', maxLength: 5, examples: ['10:30'] })
 
-/** The property's details in its letters. Null values are left out. */
+/** The establishment's details in its letters. Null values are left out. */
 export const establishmentFields = {
   nome: Nullable(Text(100, { examples: ['Locanda del Lago'] })),
   motto: Nullable(Text(120)),
@@ -29,7 +29,7 @@ const translated = Type.Optional(Closed({
   colazione: Type.Optional(Text(150)),
   regole: Type.Optional(Paragraphs(600))
 }))
-/** The property's own texts by language. One that is missing or blank is that of the property itself. */
+/** The establishment's texts by language. The general text replaces one that is missing or blank. */
 const HouseTexts = Closed({ it: translated, en: translated, de: translated, fr: translated })
 export type HouseTexts = Static<typeof HouseTexts>
 const testi = Nullable({
@@ -82,6 +82,10 @@ export const EstablishmentUpdate = Closed({
   updated_at: Type.Optional(Nullable(Text(40)))
 }, { examples: [EXAMPLE] })
 export type EstablishmentUpdate = Static<typeof EstablishmentUpdate>
+
+export const EstablishmentQuery = Closed({
+  struttura_id: Type.Optional({ ...Id, description: 'La struttura; se manca, la prima' })
+})
 
 export const EstablishmentResponse = Closed({ data: Ref(Establishment) })
 export const EstablishmentSaved = Closed(

@@ -3,7 +3,7 @@ import { Closed, Id, Instant, NotEmpty, Nullable, OneOf, Ref } from './common.ts
 import { paging } from './paging.ts'
 import { STATE_NAMES } from './submission.ts'
 
-/* Events: what happened to which object, and when. They hold ids. Clients query the object for more. */
+/* Events: what happened to which object, and when. They contain ids. Clients query the object for more. */
 
 /** Written by triggers: see section "Events" of `drizzle/migrations/0001_rules.sql`. */
 const EVENT_TYPES = [
@@ -51,7 +51,9 @@ export const Event = Closed({
   quando: Instant,
   oggetto: Type.String({ description: 'A che cosa è successo, per esempio invio:7 o ricevuta:2026-11-21' }),
   prenotazione_id: Nullable(Type.Integer({ description: 'La prenotazione che riguarda, se è una' })),
-  dettaglio: Nullable(Type.String({ description: 'Di un allarme: quale; di un secondo fattore: il tipo' }))
+  dettaglio: Nullable(Type.String({
+    description: 'Di un allarme: quale; di un secondo fattore: il tipo; di una prenotazione: lo stato, se è cambiato'
+  }))
 }, { $id: 'Evento', examples: [EXAMPLE] })
 export type Event = Static<typeof Event>
 

@@ -58,15 +58,18 @@ export const PrenotazioneDellaGiornata = Closed({
   prenotazione_id: Id,
   nome_cognome: Type.String(),
   stato: OneOf(DAY_STATE_NAMES),
-  /** Set when the booking arrived before: its guests who arrive on this day, or stay on undeclared from it. */
+  /** The first night to declare, if later than the arrival day: for guests who arrive later or prolong their stay. */
   dal: Type.Optional(Day),
-  /** Number of saved guests who are due, and of all who are. */
+  /** Number of due guests who are saved, and of all due guests. */
   ospiti: Type.Integer(),
   numero_ospiti: Type.Integer(),
   /** The submissions of its guests. */
   ricevute: Type.Array(Type.String()),
   /** Errors to correct. `ospite` is the index in the booking's guests. */
   errors: Type.Array(Ref(Segnalazione)),
+  warnings: Type.Array(Ref(Segnalazione), {
+    description: 'Come quelle di valida: non fermano l’invio. Di una prenotazione già inviata nessuna'
+  }),
   /** The result of each guest sent by this request. */
   schedine: Type.Array(SchedinaDellaGiornata)
 }, { $id: 'PrenotazioneDellaGiornata' })
@@ -103,6 +106,7 @@ export const GiornataResponse = Closed({
       numero_ospiti: 1,
       ricevute: ['AW-20261121-1'],
       errors: [],
+      warnings: [],
       schedine: [{ ospite: 0, esito: 'acquisita', codice_errore: '', messaggio_soap: '', dettaglio: '' }]
     }]
   }]

@@ -1,5 +1,5 @@
 import { Type, type Static, type StringOptions } from '@sinclair/typebox'
-import { Closed, Day, Id, Nullable, OneOf, Text, Upper, fieldNames } from './common.ts'
+import { BirthDate, BirthDateOrEmpty, Closed, Day, Id, Nullable, OneOf, Text, Upper, fieldNames } from './common.ts'
 import { GUEST_WORDS } from './schedina.ts'
 
 /** A name with at least one character other than whitespace. */
@@ -17,7 +17,7 @@ export const Guest = Closed({
   nome: Type.String(),
   cognome: Type.String(),
   sesso: Nullable(Type.String()),
-  data_nascita: Nullable(Day),
+  data_nascita: Nullable(BirthDate),
   tipo_documento: Nullable(Type.String()),
   numero_documento: Nullable(Type.String()),
   arrivo: Type.Optional(Nullable({ ...Day, description: 'Soltanto se l’ospite ha giorni propri; così `partenza`' })),
@@ -28,7 +28,7 @@ export type Guest = Static<typeof Guest>
 /** A field that may be absent, null or empty. All mean "unknown", and are stored as null. */
 const optional = (maxLength: number, description?: string) =>
   Type.Optional(Nullable(Text(maxLength, { ...description !== undefined && { description } })))
-/** A code. A name in its place is stored too, and the police rules propose the code. */
+/** A code. A name is also stored, and the police rules then propose the code. */
 const code = (description: string) => Upper(optional(100, description))
 
 /** A day, with the same meaning of absent, null and empty. */
@@ -49,9 +49,7 @@ export const GuestInput = Closed(
         description: '`X`, `<` o vuoto, se il documento non lo indica: alla Polizia vanno `M` o `F`'
       }))
     ),
-    data_nascita: Type.Optional(
-      Type.Unsafe<string | null>({ type: ['string', 'null'], format: 'birth-or-empty', maxLength: 10 })
-    ),
+    data_nascita: Type.Optional(Nullable(BirthDateOrEmpty)),
     luogo_nascita: optional(100, 'In parole; alla Polizia vanno i tre campi con i codici'),
     cittadinanza: code(GUEST_WORDS.cittadinanza),
     tipo_documento: code(GUEST_WORDS.tipo_documento),

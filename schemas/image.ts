@@ -46,5 +46,10 @@ export type SourceFormat = keyof typeof SOURCE_FORMATS
 export const SOURCE_EXTENSIONS = Object.values(SOURCE_FORMATS).flatMap(({ extensions }): readonly string[] =>
   extensions)
 
+/** The media types of bodies that are an image. Their last part is a file extension of the format. */
+export const IMAGE_TYPES = [
+  'image/jpeg', 'image/png', 'image/webp', 'image/heic', 'image/heif', 'image/avif', 'image/tiff', 'application/pdf'
+] as const
+
 /** The accepted formats in words. */
 export const SOURCE_WORDS = 'JPEG, PNG, WebP, HEIC, AVIF, TIFF o un PDF di una pagina con una sola immagine'

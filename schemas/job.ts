@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Instant, Nullable, OneOf, Ref } from './common.ts'
 
-/** The outcome of a run. `interrotto`: its process has stopped or died, and the run is repeated. */
+/** The outcome of a run. `interrotto`: its process has exited or was killed, and the run is repeated. */
 export const JOB_OUTCOMES = ['riuscito', 'fallito', 'interrotto'] as const
 
 const JobName = Type.String({ pattern: '^[a-z0-9-]{1,40}$', maxLength: 40, examples: ['receipts'] })

@@ -1,5 +1,5 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { BookingId, Closed, Id, Instant, Nullable, Ref, Text, Upper } from './common.ts'
+import { BookingId, Closed, Id, Instant, NotEmpty, Nullable, OneOf, Ref, Text, Upper } from './common.ts'
 import { Name } from './guest.ts'
 import { pagingOrWhole } from './paging.ts'
 import { Paragraphs } from './paragraphs.ts'
@@ -14,7 +14,7 @@ const lingua = Upper(Type.String({
 const paragraph = (which: string) =>
   Type.Optional({ ...Paragraphs(2000), description: `Il ${which} paragrafo, al posto di quello solito` })
 
-/** Texts that replace the default ones. Whitespace counts as none. */
+/** Texts that replace the default ones. Whitespace means no text. */
 export const LetterWishes = Closed({
   nome_ospite: Type.Optional(Text(200, { description: 'Se manca, il nome_ospite del corpo' })),
   greeting: Type.Optional(Text(300, { description: 'Il saluto' })),
@@ -59,6 +59,10 @@ export type Letter = Static<typeof Letter>
 export const LetterParams = Closed({ prenotazioneId: BookingId })
 export const LetterQuery = Closed(pagingOrWhole)
 export const LetterList = Closed({ data: Type.Array(Ref(Letter)) })
+
+export const LetterPreview = Closed({
+  lingua: Type.Optional(NotEmpty(OneOf(['it', 'en', 'de', 'fr'], { description: '`it` se manca' })))
+})
 
 export const LetterFound = Closed(
   // Null or a letter: see `Nullable` about unions.

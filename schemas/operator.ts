@@ -4,7 +4,7 @@ import { AuthUser, Metadata } from './auth/user.ts'
 import { Uuid } from './auth/uuid.ts'
 import { pagingOrWhole } from './paging.ts'
 
-/** At least one character that is no blank. */
+/** At least one character that is not a blank. */
 const Name = Text(100, { minLength: 1, pattern: '^(?=.*\\S|$)[^\\u0000-\\u001f\\u007f\\ud800-\\udfff]*$' })
 
 export const OperatorBody = Closed({

@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Id, Nullable, OneOf, Ref } from './common.ts'
 import { ImageText, JPEG_EXAMPLE } from './image.ts'
-import { GuestIndex, StoredGuest } from './scan.ts'
+import { EXAMPLE_GUEST, GuestIndex, StoredGuest } from './scan.ts'
 import { Avviso, BIRTH_PLACE_FIELDS, SCANNED_FIELDS } from './scanning.ts'
 import { Segnalazione } from './schedina.ts'
 import { SIDES } from './storage.ts'
@@ -43,24 +43,7 @@ export const PhotoResponse = Closed({
       prenotazione_id: 1,
       guest_idx: 0,
       path: 'documents/1/0/front.jpg',
-      ospite: {
-        id: 1,
-        nome: 'BIANCA',
-        cognome: 'ROSSI',
-        sesso: 'F',
-        data_nascita: '1964-12-30',
-        luogo_nascita: null,
-        cittadinanza: '100000100',
-        tipo_documento: 'IDELE',
-        numero_documento: 'CA00000AA',
-        luogo_rilascio: null,
-        tipo_alloggiato: null,
-        comune_nascita: null,
-        provincia_nascita: null,
-        stato_nascita: null,
-        arrivo: null,
-        partenza: null
-      },
+      ospite: EXAMPLE_GUEST,
       valid: true,
       letti: ['nome', 'cognome', 'sesso', 'data_nascita', 'cittadinanza', 'tipo_documento', 'numero_documento'],
       proposti: [],

@@ -1,17 +1,19 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, Day, Id, Instant, OneOf, Ref } from './common.ts'
+import { AccountQuery } from './police-account.ts'
 
-/* Police receipts, and the bookings they prove or not. */
+/* Police receipts, and the comparison of bookings with them. */
 
 export const ReceiptQuery = Closed({
   data: {
     ...Day,
     description: 'Il giorno in cui le schedine sono state inviate, prima di oggi. La Polizia dà le ricevute degli ' +
       'ultimi 30 giorni; quelle già scaricate restano'
-  }
+  },
+  struttura_id: AccountQuery.properties.struttura_id
 })
 
-/** The reasons why no receipt proves a submission yet, with their texts for persons. */
+/** The reasons why a submission waits for its receipt, with their texts for persons. */
 const WAIT_REASONS = {
   non_ancora_emessa: 'la Polizia non ha ancora dato la ricevuta del giorno',
   ricevuta_chiesta: 'la ricevuta è stata chiesta, e il servizio non ha ancora risposto',
@@ -27,8 +29,13 @@ const WAIT_REASONS = {
 export type WaitReason = keyof typeof WAIT_REASONS
 const WAIT_REASON_NAMES = Object.keys(WAIT_REASONS) as [WaitReason, ...WaitReason[]]
 
+const struttura_id = Type.Optional({
+  ...Id, description: 'La struttura della sua unità, quando le strutture sono più di una'
+})
+
 export const BookingToVerify = Closed({
   prenotazione_id: Id,
+  struttura_id,
   nome_cognome: Type.String(),
   check_in: Day,
   /** The legal deadline. */
@@ -46,6 +53,7 @@ export type BookingToVerify = Static<typeof BookingToVerify>
 
 export const ProlongedStay = Closed({
   prenotazione_id: Id,
+  struttura_id,
   nome_cognome: Type.String(),
   check_in: Day,
   dal: { ...Day, description: 'La prima notte non comunicata: una proroga è un nuovo arrivo' },

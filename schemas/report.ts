@@ -12,7 +12,7 @@ export const CSV_BYTES_MAX = 8 * 1024 * 1024
 /** Maximum characters of a template, as in the engine. */
 const TEMPLATE_MAX = 64_000
 
-/** The id of a template. The contract's have 16 hexadecimal digits, and others match none. */
+/** The id of a template. Ids have 16 hexadecimal digits, so other texts match no template. */
 const templateId = Text(100, { minLength: 1, examples: ['d2577b23c4d40496'] })
 const reportTemplateId = { ...templateId, description: 'L’id del modello; se manca, quello predefinito dei report' }
 /** The user for whom it is made. */

@@ -1,5 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
-import { Closed, Day, Id, Instant, NotEmpty, Nullable, OneOf, Ref, Text, Upper } from './common.ts'
+import {
+  BirthDate, BirthDateOrEmpty, Closed, Day, Id, Instant, NotEmpty, Nullable, OneOf, Ref, Text, Upper
+} from './common.ts'
 import { GuestInput } from './guest.ts'
 import { IMAGE_FORMATS, ImageText } from './image.ts'
 import { paging } from './paging.ts'
@@ -13,12 +15,7 @@ const documentFields = {
   name: Text(100, { description: 'Vuoto se il documento ha un nome solo' }),
   surname: Text(100),
   docNum: Text(50),
-  birthDate: Type.String({
-    pattern: '^(\\d{4}-\\d{2}-\\d{2})?$',
-    maxLength: 10,
-    examples: ['1964-12-30'],
-    description: 'AAAA-MM-GG, con 00 per il giorno e il mese che il documento non indica'
-  }),
+  birthDate: BirthDateOrEmpty,
   gender: Upper(OneOf(['M', 'F', 'X', ''])),
   nationality: Upper(Text(9, {
     pattern: '^([A-Z]{3}|\\d{9})?$',
@@ -138,7 +135,7 @@ export const StoredGuest = Closed({
   nome: Type.String(),
   cognome: Type.String(),
   sesso: Nullable(Type.String()),
-  data_nascita: Nullable(Day),
+  data_nascita: Nullable(BirthDate),
   luogo_nascita: Nullable(Type.String()),
   cittadinanza: Nullable(Type.String()),
   tipo_documento: Nullable(Type.String()),
@@ -152,6 +149,26 @@ export const StoredGuest = Closed({
   partenza: Nullable(Day)
 })
 export type StoredGuest = Static<typeof StoredGuest>
+
+/** The guest of the examples, read from a document without places. */
+export const EXAMPLE_GUEST: StoredGuest = {
+  id: 1,
+  nome: 'BIANCA',
+  cognome: 'ROSSI',
+  sesso: 'F',
+  data_nascita: '1964-12-30',
+  luogo_nascita: null,
+  cittadinanza: '100000100',
+  tipo_documento: 'IDELE',
+  numero_documento: 'CA00000AA',
+  luogo_rilascio: null,
+  tipo_alloggiato: null,
+  comune_nascita: null,
+  provincia_nascita: null,
+  stato_nascita: null,
+  arrivo: null,
+  partenza: null
+}
 
 export const ScanGuestResponse = Closed({
   data: Closed({
@@ -168,24 +185,7 @@ export const ScanGuestResponse = Closed({
     data: {
       prenotazione_id: 1,
       guest_idx: 0,
-      ospite: {
-        id: 1,
-        nome: 'BIANCA',
-        cognome: 'ROSSI',
-        sesso: 'F',
-        data_nascita: '1964-12-30',
-        luogo_nascita: null,
-        cittadinanza: '100000100',
-        tipo_documento: 'IDELE',
-        numero_documento: 'CA00000AA',
-        luogo_rilascio: null,
-        tipo_alloggiato: null,
-        comune_nascita: '412058091',
-        provincia_nascita: 'RM',
-        stato_nascita: '100000100',
-        arrivo: null,
-        partenza: null
-      },
+      ospite: { ...EXAMPLE_GUEST, comune_nascita: '412058091', provincia_nascita: 'RM', stato_nascita: '100000100' },
       errors: [{ ospite: 0, campo: 'luogo_rilascio', messaggio: 'Manca il luogo di rilascio del documento' }],
       warnings: [],
       avvisi: []

@@ -9,7 +9,7 @@ export type MrzFormat = (typeof MRZ_FORMATS)[number]
 const MRZ_LAYOUTS = [...MRZ_FORMATS, 'MRV-A', 'MRV-B', 'FRA'] as const
 export type MrzLayout = (typeof MRZ_LAYOUTS)[number]
 
-/** How well characters of an image are seen: all surely, some doubtful, or some not at all. */
+/** The legibility of characters in an image: all clear, some doubtful, or some illegible. */
 export const LEGIBILITIES = ['buona', 'dubbia', 'nulla'] as const
 export type Legibility = (typeof LEGIBILITIES)[number]
 

@@ -47,7 +47,7 @@ export const Schedina = Open({
 })
 export type Schedina = Static<typeof Schedina>
 
-/** The fields of a record. Those of the document are also separate. */
+/** The fields of a record. `DOCUMENT_FIELDS` are those of the document. */
 export type SchedinaField = keyof typeof PERSON
 export const SCHEDINA_FIELDS = Object.keys(PERSON) as SchedinaField[]
 export const DOCUMENT_FIELDS: readonly SchedinaField[] = ['tipo_documento', 'numero_documento', 'luogo_rilascio']
@@ -59,7 +59,10 @@ export const Soggiorno = Open({
   id: Type.Optional(NotEmpty(Type.Integer({
     minimum: 1, maximum: 2_147_483_647, description: 'La prenotazione; se manca, quella con lo stesso arrivo e ospite'
   }))),
-  id_appartamento: Type.Optional(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' }))
+  id_appartamento: Type.Optional(ApartmentId({ description: 'Per gli account "Gestione Appartamenti"' })),
+  struttura_id: Type.Optional(NotEmpty(Type.Integer({
+    minimum: 1, maximum: 2_147_483_647, description: 'La struttura, se gli ospiti non sono di una prenotazione'
+  })))
 })
 export type Soggiorno = Static<typeof Soggiorno>
 

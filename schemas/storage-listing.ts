@@ -4,7 +4,7 @@ import { OneOf, Open } from './common.ts'
 /* Range and order of a list in the storage protocol. */
 
 const prefix = (description: string) => Type.String({ maxLength: 1024, description, examples: ['ospiti'] })
-/** Entries of one answer. A larger `limit` counts as this. */
+/** Maximum entries of a response. A larger `limit` is reduced to this. */
 export const LIST_MAX = 1000
 export const limit = (usual: string) => Type.Integer({
   minimum: 1, description: `Quanti al massimo, fino a ${LIST_MAX}; se manca, ${usual}`, examples: [100]

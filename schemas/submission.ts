@@ -37,12 +37,12 @@ export const IN_FLIGHT_STATES = ['in_invio'] as const satisfies State[]
 /** The submission waits or is in flight. Its result will be known soon. */
 export const UNDER_WAY_STATES = ['pronto', 'preso', 'in_invio'] as const satisfies State[]
 
-/** Whether a submission is waiting or in flight; false for null. */
+/** Whether a submission is waiting or in flight. False for null. */
 export function isUnderWay (stato: State | null): boolean {
   return UNDER_WAY_STATES.some((each) => each === stato)
 }
 
-/** The service acquired all or some guests, but the day's receipt has not proven it yet. */
+/** The service acquired all or some guests, but the day's receipt has not confirmed it yet. */
 export const UNRECEIPTED_STATES = ['acquisito', 'parziale'] as const satisfies State[]
 
 /** The service acquired all its guests. */
@@ -51,7 +51,7 @@ export const ACQUIRED_STATES = ['acquisito', 'ricevuto'] as const satisfies Stat
 /** All its guests are with the police, by this or another channel. */
 export const FILED_STATES = [...ACQUIRED_STATES, 'depositato_altrove'] as const satisfies State[]
 
-/** Final states: nothing can be acquired or proven any more, so the encrypted records may be erased. */
+/** Final states: no outcome can change any more, so the encrypted records may be erased. */
 export const ERASABLE_STATES = [
   'ricevuto', 'parziale', 'rifiutato', 'non_inviato', 'depositato_altrove', 'annullato'
 ] as const satisfies State[]
@@ -64,6 +64,14 @@ export type RowOutcome = typeof ROW_OUTCOMES[number]
 
 /** The guest is being, was or may have been sent, so the same guest cannot be sent again. */
 export const LIVE_ROW_OUTCOMES = ['in_corso', 'acquisita', 'sconosciuta', 'depositata'] as const satisfies RowOutcome[]
+
+/** The guest was acquired, or filed through another channel. */
+export const FILED_ROW_OUTCOMES = ['acquisita', 'depositata'] as const satisfies RowOutcome[]
+
+/** Whether a row's guest was acquired, or filed through another channel. */
+export function isFiled (esito: RowOutcome): boolean {
+  return FILED_ROW_OUTCOMES.some((each) => each === esito)
+}
 
 /** The row is being sent, or its outcome is unknown. */
 export const UNRESOLVED_ROW_OUTCOMES = ['in_corso', 'sconosciuta'] as const satisfies RowOutcome[]
@@ -84,7 +92,7 @@ export type FinalAttemptOutcome = typeof FINAL_ATTEMPT_OUTCOMES[number]
 /** The reason for an attempt: the first, or a resend after a proof or a decision. */
 export const ATTEMPT_BASES = ['primo', 'ripresa'] as const
 
-/** The source of an observation; `scadenza`: the process died before the reply. */
+/** The source of an observation. `scadenza`: the process was killed before the reply. */
 export const OBSERVATION_SOURCES = ['risposta', 'ricevuta', 'decisione', 'scadenza'] as const
 export type ObservationSource = typeof OBSERVATION_SOURCES[number]
 

@@ -44,7 +44,7 @@ export const TemplateSaving = Closed(
 )
 export type TemplateSaving = Static<typeof TemplateSaving>
 
-/** Ids in another format match none. */
+/** Ids in another format match no template. */
 export const TemplateParams = Closed({
   id: Type.String({
     pattern: '^[A-Za-z0-9-]{1,100}$',

@@ -6,6 +6,7 @@ import { Name } from './guest.ts'
 export const UNIT_KINDS = ['camera', 'appartamento', 'posto_letto', 'piazzola'] as const
 export const BLOCK_REASONS = ['uso_proprio', 'manutenzione', 'canale', 'altro'] as const
 
+const struttura_id = Type.Integer({ ...Id, description: 'La struttura, di cui vale l’account della Polizia' })
 const nome = Name(100)
 const tipo = OneOf(UNIT_KINDS, { description: 'Che cosa si affitta' })
 const Count = (maximum: number, description: string) => Type.Integer({ minimum: 0, maximum, description })
@@ -27,6 +28,7 @@ const optional = {
 
 const EXAMPLE = {
   id: 1,
+  struttura_id: 1,
   nome: 'Camera Glicine',
   tipo: 'camera',
   camere: 1,
@@ -42,24 +44,26 @@ const EXAMPLE = {
 
 const { gruppo, ...rest } = optional
 export const Unit = Closed(
-  { id: Id, nome, tipo, camere, posti_letto, ospiti_massimi, ...rest, gruppo, ordine },
+  { id: Id, struttura_id, nome, tipo, camere, posti_letto, ospiti_massimi, ...rest, gruppo, ordine },
   { $id: 'Unita', examples: [EXAMPLE] }
 )
 export type Unit = Static<typeof Unit>
 
 const counts = { camere, posti_letto, ordine }
 
-/** Without the counts: a room has as many beds as guests. */
+/** By default a unit has one room, a bed for each guest, and belongs to the first establishment. */
 export const UnitCreation = Closed({
   nome,
   tipo,
   ospiti_massimi,
+  struttura_id: Type.Optional(NotEmpty(struttura_id)),
   ...Type.Partial(Type.Object({ ...counts, ...optional })).properties
 }, { examples: [{ nome: 'Camera Glicine', tipo: 'camera', ospiti_massimi: 3, posti_letto: 2 }] })
 export type UnitCreation = Static<typeof UnitCreation>
 
 /** Any of the fields. A whole unit can be sent back. */
 export const UnitUpdate = Closed({
+  struttura_id: Type.Optional(NotEmpty(struttura_id)),
   nome: Type.Optional(NotEmpty(nome)),
   tipo: Type.Optional(NotEmpty(tipo)),
   ospiti_massimi: Type.Optional(NotEmpty(ospiti_massimi)),
@@ -110,7 +114,7 @@ export const Removed = Closed({ success: Type.Boolean(), message: Type.String() 
   examples: [{ success: true, message: 'Eliminata' }]
 })
 
-/** Most days of one calendar. */
+/** Maximum days of one calendar. */
 export const CALENDAR_DAYS_MAX = 400
 
 export const OccupancyQuery = Closed({

@@ -10,6 +10,7 @@ import { dashboard } from './dashboard/index.ts'
 import disk from './database/disk.ts'
 import notifications from './database/notifications.ts'
 import database from './database/plugin.ts'
+import { desk } from './desk/index.ts'
 import { documents } from './documents/index.ts'
 import { events, type EventTimes } from './events/index.ts'
 import auth, { guards } from './http/auth.ts'
@@ -86,7 +87,7 @@ export interface BuildOptions {
   times?: Times
   /** Receives log lines instead of stdout. */
   logStream?: LogStream
-  /** Called with the instance before any plugin is registered. */
+  /** Gets the instance before any plugin is registered. */
   prepare?: (app: FastifyInstance) => void | Promise<void>
   /** Wraps the file backend, for example to inject failures. */
   wrapBackend?: (backend: Backend) => Backend
@@ -159,7 +160,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   await app.register(mail, { config, keys })
   await app.register(storedFiles, { config, keys, wrapBackend })
   await app.register(workers)
-  await app.register(images)
+  await app.register(images, { config })
   await app.register(healthRoutes)
   await app.register(streams, times)
   await app.register(downloads, times)
@@ -174,7 +175,7 @@ async function registerAreas (app: FastifyInstance, { config, keys, clock, times
   await app.register(bookingRemarks)
   await app.register(guestCodes)
   await app.register(documentReading, { config, clock, ...times })
-  await app.register(pdf, { config, patienceMs: times.pdfEngineMs })
+  await app.register(pdf, { config, timeoutMs: times.pdfEngineMs })
   await app.register(identityRoutes)
   await app.register(bookings)
   await app.register(scanning, { clock })
@@ -188,6 +189,7 @@ async function registerAreas (app: FastifyInstance, { config, keys, clock, times
   await app.register(dashboard, { config, keys, clock })
   await app.register(sqlConsole, { config, keys })
   await app.register(events, { config, keys, times })
+  await app.register(desk, { clock })
   await app.register(administration, { config, keys })
   await app.register(backup, { config, clock, keys })
 }

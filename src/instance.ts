@@ -18,7 +18,7 @@ export function instanceOptions (config: Config, logStream?: LogStream): Fastify
     requestIdHeader: false,
     trustProxy: config.TRUST_PROXY.length > 0 && addressMatcher(config.TRUST_PROXY),
     bodyLimit: 1024 * 1024,
-    // No timeout, because an upgrade of a large database takes minutes. After a timeout each start would begin again.
+    // No timeout, because an upgrade of a large database takes minutes. After a timeout it would begin again.
     pluginTimeout: 0,
     requestTimeout: 60_000,
     // Longer than any response takes, so that Node does not close the connection before the response.

@@ -1,8 +1,8 @@
 'use strict'
 
 /*
- * Loaded with `-r` before every entry, so it is plain JavaScript for a Node of any age: an older Node would fail on the
- * first TypeScript file with a stack trace.
+ * Node loads this file with `-r` before every entry point. It is plain JavaScript, because an old Node would fail on a
+ * TypeScript file with a stack trace.
  */
 
 if (!process.features.typescript) {

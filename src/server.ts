@@ -81,7 +81,7 @@ function closeOnSignals (
     else await app?.beginShutdown()
     await app?.close()
   })
-  // The library exits at a second signal, which would leave PostgreSQL running. A terminal and npm both send Ctrl-C.
+  // close-with-grace exits at a second signal, and would leave PostgreSQL running. Terminal and npm both send Ctrl-C.
   const onSignal = async (signal: NodeJS.Signals) => {
     const isFirst = !interrupted.signal.aborted
     interrupted.abort()

@@ -4,7 +4,7 @@ import type { Test } from 'tap'
 import { serverAddress } from './database.ts'
 import { freePort } from './free-port.ts'
 
-/** Starts a TCP proxy that a test can shut, open again or freeze. @param url the database behind the proxy */
+/** Starts a TCP proxy that a test can shut, open again or freeze. @param url the database of the proxy */
 export async function gateTo (t: Test, url: string) {
   const target = serverAddress(url)
   const sockets = new Set<Socket>()

@@ -18,7 +18,7 @@ import { testDatabase } from './database.ts'
 import { validateResponses } from './response-validation.ts'
 
 export const API_KEY = 'chiave-di-prova-0123456789'
-/** A busy machine may suspend a process for seconds, but the process must not reject requests. */
+/** A busy machine may pause a process for seconds, but the process must not reject requests. */
 export const NEVER_OVERLOADED = { OVERLOAD_AFTER_MS: '120000' }
 /** The disk of the machine may be nearly full during tests. */
 export const NO_DISK_RESERVE = { DISK_RESERVE_MIB: '0' }

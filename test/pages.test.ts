@@ -59,7 +59,7 @@ t.test('every variable in the table of the README is in .env.example', async (t)
   t.ok(named.length > 20, 'the table is found')
 })
 
-t.test('the journeys and the glossary of the plan do not exceed their limits', async (t) => {
+t.test('the journeys and the glossary of src/README.md do not exceed their limits', async (t) => {
   const plan = read('src/README.md')
   const journeys = section(plan, 'Three journeys').split(/^### /m).slice(1)
   const lengths = journeys.map((journey) => [...journey.matchAll(/^\d+\. /gm)].length)

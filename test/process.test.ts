@@ -45,13 +45,13 @@ async function started (t: Test, DATA_DIR = temporaryFolder(t)) {
   return { DATA_DIR, server, port: Number(new URL(base).port), request, signal }
 }
 
-t.test('while the database hangs, requests get a 503, and those without a connection never write', async (t) => {
+t.test('while the database hangs, requests get a 503, and requests that got no connection never write', async (t) => {
   const { server, request, signal } = await started(t)
   const count = async () => {
     const { data } = await (await request('GET', '/api/v1/prenotazioni?limit=500')).json() as { data: object[] }
     return data.length
   }
-  // Enough at once to open every connection and to prepare the statement.
+  // Enough concurrent requests to open every connection and to prepare the statement.
   const first = await Promise.all(Array.from({ length: 40 }, () => request('POST', '/api/v1/prenotazioni', BOOKING)))
   t.ok(first.every(({ status }) => status === 201))
   const before = await count()

@@ -26,7 +26,7 @@ export function * walk (
   const { $ref } = schema
   if ($ref !== undefined) {
     const target = shared[$ref.replace(/#$/, '')]
-    if (target === undefined) throw new Error(`${place}: nothing is called ${$ref}`)
+    if (target === undefined) throw new Error(`${place}: no schema is called ${$ref}`)
     yield * walk(target, shared, place)
     return
   }

@@ -1,12 +1,40 @@
-import { boolean, date, index, integer, pgTable, primaryKey, text, unique } from 'drizzle-orm/pg-core'
+import { sql } from 'drizzle-orm'
+import { boolean, check, date, index, integer, pgTable, primaryKey, text, unique, uuid } from 'drizzle-orm/pg-core'
+import { POLICE_CATEGORIES, POLICE_MODES } from '#schemas/police-account.ts'
 import { bytea, instant } from './columns.ts'
+import { struttura } from './establishments.ts'
 
 /** Police accounts, as far as the ledger must know them. */
 export const account_polizia = pgTable('account_polizia', {
   utente: text().primaryKey(),
   /** No other program sends with this account, so that matching totals on a receipt are proof. */
-  canale_esclusivo: boolean().notNull().default(false)
+  canale_esclusivo: boolean().notNull().default(false),
+  /** The last test of the credentials, and its error code. Null after a success. */
+  provata_il: instant(),
+  prova_errore: text()
 })
+
+/**
+ * The police account of an establishment, for one mode: what was entered for the sandbox is never sent to the real
+ * service. Either own credentials, or the establishment whose account it uses.
+ */
+export const strutture_polizia = pgTable('strutture_polizia', {
+  struttura_id: integer().notNull().references(() => struttura.id),
+  modalita: text({ enum: POLICE_MODES }).notNull(),
+  utente: text(),
+  /** Encrypted. */
+  password: bytea(),
+  wskey: bytea(),
+  /** Changes with the credentials, and is part of the context of their encryption. */
+  chiave: uuid().notNull().defaultRandom(),
+  categoria: text({ enum: POLICE_CATEGORIES }),
+  di_struttura: integer().references(() => struttura.id)
+}, (t) => [
+  primaryKey({ columns: [t.struttura_id, t.modalita] }),
+  unique('strutture_polizia_utente').on(t.modalita, t.utente),
+  check('strutture_polizia_una', sql`num_nonnulls(${t.utente}, ${t.password}, ${t.wskey})
+    = case when ${t.di_struttura} is null then 3 else 0 end`)
+])
 
 /** Raised alarms: one a day for each subject, across all processes. */
 export const allarmi = pgTable('allarmi', {

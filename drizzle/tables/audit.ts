@@ -3,8 +3,8 @@ import { index, integer, jsonb, pgTable, text } from 'drizzle-orm/pg-core'
 import { bytea, instantDate } from './columns.ts'
 
 /**
- * The audit log, append-only. One trigger chains each row to the one before by hash, another rejects changes. It stores
- * ids and fingerprints, never names.
+ * The audit log, append-only. One trigger chains each row to the one before by hash. Another
+ * trigger rejects changes. The log stores ids and fingerprints, never names.
  */
 export const audit_log = pgTable('audit_log', {
   /** Numbered by the trigger, so that the chain has no gap. */

@@ -74,7 +74,8 @@ export const ospiti = pgTable('ospiti', {
   nome: text().notNull(),
   cognome: text().notNull(),
   sesso: text(),
-  data_nascita: date(),
+  /** As the document has it: with 00 for the day, or for month and day, if it lacks them. */
+  data_nascita: text(),
   luogo_nascita: text(),
   cittadinanza: text(),
   tipo_documento: text(),
@@ -89,7 +90,8 @@ export const ospiti = pgTable('ospiti', {
   partenza: date()
 }, (t) => [
   unique('ospiti_prenotazione_indice').on(t.prenotazione_id, t.indice),
-  check('ospiti_data_del_calendario', sql`${t.data_nascita} between ${FIRST_DAY} and ${LAST_DAY}`),
+  check('ospiti_data_del_calendario', sql`${t.data_nascita} ~ '^[0-9]{4}-(00-00|(?!00)[0-9]{2}-[0-9]{2})$'
+    and replace(${t.data_nascita}, '-00', '-01')::date between ${FIRST_DAY} and ${LAST_DAY}`),
   check('ospiti_partenza_dopo_arrivo', sql`${t.partenza} > ${t.arrivo}`),
   check('ospiti_giorni_del_calendario', sql`coalesce(${t.arrivo}, ${FIRST_DAY}) between ${FIRST_DAY} and ${LAST_DAY}
     and coalesce(${t.partenza}, ${FIRST_DAY}) between ${FIRST_DAY} and ${LAST_DAY}`)

@@ -5,7 +5,7 @@ import { bytea, instant, instantDate } from './columns.ts'
 
 /*
  * The event feed. Triggers write each event in the transaction of the change. After the commit the event moves to
- * `eventi`, which orders it. Events hold ids and kinds, no personal data.
+ * `eventi`, which orders it. Events contain ids and kinds, no personal data.
  */
 
 /** Events not yet ordered. Few rows, each for a short time. */

@@ -19,7 +19,7 @@ export const idempotency_keys = pgTable('idempotency_keys', {
 ])
 
 /**
- * Deleted resources about which no response may stay stored. A request in progress may commit its work before the
+ * Deleted resources. Responses about them must not stay stored. A request in progress may commit its work before the
  * deletion, and store its response afterwards.
  */
 export const forgotten_answers = pgTable('forgotten_answers', {
@@ -30,6 +30,6 @@ export const forgotten_answers = pgTable('forgotten_answers', {
   names: text().array().notNull(),
   /** Another resource may reuse the name. */
   reusable: boolean().notNull(),
-  /** Not the transaction's start, which precedes its waits for locks. */
+  /** The current time. The transaction's start would be too early, because it precedes the waits for locks. */
   forgotten_at: timestamp({ withTimezone: true, mode: 'string' }).notNull().default(sql`clock_timestamp()`)
 })

@@ -23,7 +23,7 @@ export type Metadata = Record<string, unknown>
 /** One authentication method of a session and its time (claim `amr`, RFC 8176). */
 export interface AuthenticationMethod { method: string, timestamp: number }
 
-/** True for a hash whose algorithm or cost differs from `sign-in/passwords.ts`. Its verification takes another time. */
+/** True for a hash whose algorithm or cost differs from `sign-in/passwords.ts`. Verifying it takes a different time. */
 export const isImportedHash = (hash: AnyPgColumn) => sql`${hash} not like '$argon2id$v=19$m=19456,t=2,p=1$%'`
 
 /** Users who can sign in. Columns are named like the user fields of Supabase Auth. */
@@ -199,7 +199,7 @@ export const signing_keys = pgTable('signing_keys', {
   /** The private key as PEM (PKCS #8), encrypted. */
   private_key: bytea().notNull(),
   signs_from: instantDate().notNull(),
-  /** From then on its signatures are rejected. Null while it is in use. */
+  /** The time from which its signatures are rejected. Null while the key is in use. */
   retires_at: instantDate(),
   created_at: instantDate().notNull().defaultNow()
 })

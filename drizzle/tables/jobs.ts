@@ -8,7 +8,7 @@ export const jobs = pgTable('jobs', {
   cron: text().notNull(),
   /** The next scheduled time. A process claims a run by moving it, so that no other process gets the same run. */
   next_run_at: instantDate().notNull(),
-  /** The last run. `finished_at` is null while it runs, or if its process has died. */
+  /** The last run. `finished_at` is null while it runs, or if its process was killed. */
   started_at: instantDate(),
   finished_at: instantDate(),
   outcome: text({ enum: JOB_OUTCOMES }),

@@ -14,8 +14,8 @@ function among (words: readonly string[]) {
 }
 
 /**
- * A list of schedine sent in one call: the unit of the ledger. It outlives its booking (no foreign key), because the
- * law requires its retention. A trigger restricts `stato` to `invii_transizioni_ammesse`.
+ * A list of schedine sent in one call: the unit of the ledger. It remains after its booking is deleted (no foreign
+ * key), because the law requires its retention. A trigger restricts `stato` to `invii_transizioni_ammesse`.
  */
 export const invii = pgTable(
   'invii',
@@ -107,7 +107,7 @@ export const invii_tentativi = pgTable('invii_tentativi', {
   numero: integer().notNull(),
   base: text({ enum: ATTEMPT_BASES }).notNull(),
   inviato_il: instant().notNull(),
-  /** Until then the service may still process bytes already sent. */
+  /** The time until which the service may still process bytes already sent. */
   consegna_entro: instant().notNull(),
   /** Days in Europe/Rome in which the service may count the call. */
   giorno_da: date().notNull(),

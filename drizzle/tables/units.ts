@@ -1,12 +1,14 @@
 import { sql } from 'drizzle-orm'
 import { check, date, index, integer, pgTable, text } from 'drizzle-orm/pg-core'
 import { UNIT_KINDS } from '#schemas/unit.ts'
+import { struttura } from './establishments.ts'
 
 const quoted = UNIT_KINDS.map((kind) => `'${kind}'`).join(', ')
 
 /** A host lets units: rooms, flats, beds or pitches. */
 export const unita = pgTable('unita', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),
+  struttura_id: integer().notNull().default(1).references(() => struttura.id),
   nome: text().notNull().unique('unita_nome'),
   tipo: text({ enum: UNIT_KINDS }).notNull(),
   camere: integer().notNull().default(1),
@@ -25,5 +27,6 @@ export const unita = pgTable('unita', {
 }, (t) => [
   check('unita_tipo', sql`${t.tipo} in (${sql.raw(quoted)})`),
   check('unita_attiva', sql`${t.attiva_a} >= ${t.attiva_da}`),
-  index('unita_ordine').on(t.ordine, t.nome)
+  index('unita_ordine').on(t.ordine, t.nome),
+  index('unita_struttura').on(t.struttura_id)
 ])

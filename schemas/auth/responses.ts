@@ -76,6 +76,18 @@ export type Settings = Static<typeof Settings>
 
 const Words = Type.Array(Type.String())
 
+/** The parts of OpenID Connect that the provider has. */
+export const OFFERED = {
+  response_types_supported: ['code'],
+  response_modes_supported: ['query'],
+  grant_types_supported: ['authorization_code', 'refresh_token'],
+  subject_types_supported: ['public'],
+  id_token_signing_alg_values_supported: ['ES256'],
+  token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
+  code_challenge_methods_supported: ['S256', 'plain'],
+  scopes_supported: ['openid', 'profile', 'email', 'phone']
+}
+
 /** OpenID Connect Discovery and RFC 8414: other services find the issuer and its keys here. */
 export const Discovery = Closed({
   issuer: Type.String(),
@@ -99,14 +111,7 @@ export const Discovery = Closed({
     token_endpoint: 'https://locanda.example/auth/v1/oauth/token',
     userinfo_endpoint: 'https://locanda.example/auth/v1/oauth/userinfo',
     jwks_uri: 'https://locanda.example/auth/v1/.well-known/jwks.json',
-    response_types_supported: ['code'],
-    response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['ES256'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
-    code_challenge_methods_supported: ['S256', 'plain'],
-    scopes_supported: ['openid', 'profile', 'email', 'phone'],
+    ...OFFERED,
     claims_supported: ['sub', 'aud', 'iss', 'exp', 'iat']
   }]
 })

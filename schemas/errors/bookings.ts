@@ -23,6 +23,21 @@ export const BOOKINGS = {
       cause: 'Nessuna unità ha questo numero.',
       remedy: 'Leggere l’elenco in `/api/v1/unita`.'
     },
+    STRUTTURA_NON_TROVATA: {
+      statuses: [404],
+      cause: 'Nessuna struttura ha questo numero.',
+      remedy: 'Leggere l’elenco in `/api/v1/strutture`.'
+    },
+    STRUTTURA_IN_USO: {
+      statuses: [409],
+      cause: 'La struttura ha unità o un account della Polizia, o è la prima.',
+      remedy: 'Spostare le unità, ed eliminare l’account. La prima struttura resta sempre.'
+    },
+    STRUTTURA_CAMBIATA: {
+      statuses: [412],
+      cause: 'I dati della struttura sono cambiati dopo che sono stati letti.',
+      remedy: 'Rileggerli e ripetere il cambiamento.'
+    },
     BLOCCO_NON_TROVATO: {
       statuses: [404],
       cause: 'Nessun blocco ha questo numero.',

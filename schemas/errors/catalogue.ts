@@ -12,7 +12,7 @@ const OF_OPERATIONS = {
   ...BOOKINGS.errors, ...POLICE.errors, ...IDENTITY.errors, ...FILES.errors, ...PDF.errors, ...SYSTEM.errors
 }
 
-/** An error code that operations declare. Those of `COMMON` may come from any. */
+/** An error code that operations declare. Any operation may return those of `COMMON`. */
 export type ErrorCode = keyof typeof OF_OPERATIONS
 
 /** Every error of this API, by subject. The identity and storage protocols have their own. */

@@ -68,6 +68,11 @@ export const COMMON = {
       cause: 'Un modulo delle pagine non viene da una pagina di questo server.',
       remedy: 'Riaprire la pagina e inviare di nuovo.'
     },
+    MODULO_SCADUTO: {
+      statuses: [403],
+      cause: 'Un modulo della scrivania è di un’altra sessione, o di troppo tempo fa.',
+      remedy: 'Ricaricare la pagina e inviare di nuovo.'
+    },
     SECONDO_FATTORE_RICHIESTO: {
       statuses: [403],
       cause: 'L’account ha un secondo fattore, e questa sessione non l’ha ancora confermato.',

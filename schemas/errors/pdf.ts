@@ -25,11 +25,6 @@ export const PDF = {
       cause: 'La struttura non ha un logo.',
       remedy: 'Caricare il logo in `/api/v1/struttura/logo`.'
     },
-    STRUTTURA_CAMBIATA: {
-      statuses: [412],
-      cause: 'I dati della struttura sono cambiati dopo che sono stati letti.',
-      remedy: 'Rileggerli e ripetere il cambiamento.'
-    },
     PDF_NON_TROVATO: { statuses: [404], cause: 'Nessun PDF ha questo id.', remedy: 'Cercarlo nella cronologia.' },
     PDF_DI_LETTERA: {
       statuses: [409],

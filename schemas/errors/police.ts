@@ -79,6 +79,26 @@ export const POLICE = {
       cause: 'Gli ospiti inviati supererebbero `numero_ospiti`.',
       remedy: 'Correggere `numero_ospiti`, o gli ospiti.'
     },
+    INVIATA_CON_ALTRO_ACCOUNT: {
+      statuses: [409],
+      cause: 'Ospiti della prenotazione sono già inviati con l’account della struttura in cui era prima.',
+      remedy: 'Riportarla in una unità di quella struttura, o confermare gli altri con `confermo_diverso`.'
+    },
+    ACCOUNT_DELL_AMBIENTE: {
+      statuses: [409],
+      cause: 'Le variabili `ALLOGGIATI_*` danno l’account della prima struttura: qui non si cambia.',
+      remedy: 'Cambiare le variabili e riavviare il server, o toglierle per salvare qui l’account.'
+    },
+    ACCOUNT_IN_USO: {
+      statuses: [409],
+      cause: 'L’account ha invii ancora aperti.',
+      remedy: 'Attendere le ricevute, o decidere degli invii in `/api/v1/invii`.'
+    },
+    ACCOUNT_NON_TROVATO: {
+      statuses: [404],
+      cause: 'La struttura non ha un account della Polizia salvato qui.',
+      remedy: 'Salvarlo con `PUT /api/v1/strutture/{id}/polizia`.'
+    },
     PRENOTAZIONE_CAMBIATA: {
       statuses: [409, 422],
       cause: 'La prenotazione è cambiata dopo la richiesta: nulla è stato inviato.',

@@ -99,7 +99,7 @@ const CALLERS: Readonly<Record<string, string>> = {
   cookie: 'Accesso: il cookie degli amministratori.'
 }
 
-/** Access types that accept API keys. Only there does a route's scope matter. */
+/** Access types that accept API keys. A route's scope applies only to these. */
 const BY_KEY = new Set(['optional', 'auth', 'admin'])
 
 /** Access and cost of an operation, in sentences. */
@@ -234,6 +234,7 @@ function isOptional (content: Record<string, Media>): boolean {
 /** Our formats in terms that every tool knows. */
 const FORMATS: Readonly<Record<string, object>> = {
   day: { format: 'date' },
+  birth: { format: undefined, pattern: String.raw`^\d{4}-\d{2}-\d{2}$` },
   'birth-or-empty': { format: undefined, pattern: String.raw`^(?:\d{4}-\d{2}-\d{2})?$` },
   'day-or-empty': { format: undefined, pattern: String.raw`^(?:\d{4}-\d{2}-\d{2})?$` }
 }

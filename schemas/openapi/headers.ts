@@ -5,7 +5,7 @@ interface Header { description: string, schema: object, example: unknown }
 const text = { type: 'string', maxLength: 8192 }
 const count = { type: 'integer', minimum: 0 }
 
-/** Response headers. Those of every response are not repeated. */
+/** Response headers, without security headers and the general headers of HTTP. */
 export const RESPONSE_HEADERS = {
   ETag: { description: 'La versione, da rimandare in `If-None-Match` o `If-Match`', schema: text, example: '"3"' },
   Location: {

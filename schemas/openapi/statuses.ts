@@ -1,7 +1,7 @@
 /** Protocols with their own errors: Supabase Auth and Supabase Storage. */
 export type Protocol = 'auth' | 'storage'
 
-/** Descriptions of statuses. A class describes its statuses without an own text. */
+/** Descriptions of statuses. A class describes those of its statuses that have no own entry. */
 const STATUSES: Readonly<Record<string, string>> = {
   200: 'Riuscito',
   201: 'Creato',

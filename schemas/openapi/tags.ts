@@ -1,7 +1,9 @@
 /** The groups of operations, in the order of the reference page. */
 export const TAGS = [
   { name: 'Prenotazioni', description: 'Prenotazioni e ospiti' },
+  { name: 'Strutture', description: 'Le strutture dell’installazione, ciascuna con le sue unità' },
   { name: 'Unità', description: 'Camere, appartamenti e altre unità, con i loro blocchi' },
+  { name: 'Banco', description: 'Il giorno al banco: arrivi, partenze, e che cosa manca' },
   { name: 'Documenti', description: 'Immagini dei documenti degli ospiti' },
   { name: 'Lettere', description: 'Lettere di benvenuto, e i dati della struttura' },
   { name: 'PDF', description: 'Report, documenti PDF e i loro modelli' },

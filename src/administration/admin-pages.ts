@@ -8,6 +8,7 @@ import { routesUnder } from '#src/lib/routes-under.ts'
 import { NonAutenticato, NonAutorizzato, RisorsaNonTrovata } from '#src/lib/errors.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { authorOf } from '#src/services/audit/log.ts'
+import { barScreens, frameTexts } from '#src/desk/index.ts'
 import emptyBody from '#src/http/empty-body.ts'
 import { attributesFor, MARK, MARK_COOKIE, SESSION_COOKIE, adminCookies } from './admin-cookies.ts'
 import { grantSession, granteeOf, useSession } from './admin-sessions.ts'
@@ -73,7 +74,7 @@ const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (
   })
 
   app.get('/ad/', pageRoute, async (_request, reply) => {
-    const page = await overviewPage(db, config.ALLOGGIATI_MODE)
+    const page = await overviewPage(db, config.ALLOGGIATI_MODE, barScreens(app, frameTexts.it))
     return reply
       .headers({ 'content-security-policy': PAGE_POLICY, 'cross-origin-opener-policy': 'same-origin' })
       .type('text/html; charset=utf-8')

@@ -9,16 +9,26 @@ import { auditPage } from '#src/services/audit/list.ts'
 import type { Database } from '#src/database/connect.ts'
 import { countByState } from '#src/services/mail/queue.ts'
 
+/** The page has the colours and the bar of the desk. */
 const STYLE = `
-body { font: 1rem/1.5 system-ui, sans-serif; max-width: 70rem; margin: 0 auto; padding: 1rem; color: #222;
-  background: #fff; }
+:root { color-scheme: light dark; --line: light-dark(#e3e1da, #2e3839); --green: light-dark(#1f4e46, #7fc4b4); }
+body { font: 1rem/1.5 system-ui, sans-serif; margin: 0; color: light-dark(#1d2625, #e8ece9);
+  background: light-dark(#faf9f6, #14191a); }
+main { max-width: 70rem; margin: 0 auto; padding: 1rem; } a { color: var(--green); }
+nav { display: flex; gap: .25rem; overflow-x: auto; padding: 0 1.5rem; background: light-dark(#fff, #1c2324);
+  border-bottom: 1px solid var(--line); }
+nav a { padding: 0 .5rem; line-height: 3.5rem; white-space: nowrap; text-decoration: none;
+  color: light-dark(#5c6764, #a3afab); }
+nav a[aria-current] { color: inherit; box-shadow: inset 0 -3px var(--green); }
+:focus-visible { outline: 3px solid light-dark(#9a4a00, #f0b26b); outline-offset: -3px; }
+ul { margin: 0; padding: 0; list-style: none; } li a { display: inline-block; line-height: 2.75rem; }
 h1 { font-size: 1.5rem; } h2 { font-size: 1.1rem; margin-top: 2rem; }
 table { border-collapse: collapse; }
-th, td { padding: .2rem .8rem; border-bottom: 1px solid #ddd; text-align: left; vertical-align: top; }
+th, td { padding: .2rem .8rem; border-bottom: 1px solid var(--line); text-align: left; vertical-align: top; }
 td.n { text-align: right; font-variant-numeric: tabular-nums; } code { overflow-wrap: anywhere; }
-.alarm { color: #b00020; font-weight: bold; }
+.alarm { color: light-dark(#b00020, #f0b26b); font-weight: bold; }
 @media (max-width: 40rem) {
-  .actions tr { display: block; padding: .4rem 0; border-bottom: 1px solid #ddd; }
+  .actions tr { display: block; padding: .4rem 0; border-bottom: 1px solid var(--line); }
   .actions th { display: none; } .actions td { display: block; padding: 0; border: 0; }
   .actions td.n { text-align: left; } .actions td.n::before { content: "N. "; }
   .actions td:nth-child(4)::before { content: "Chi: "; } .actions td:nth-child(5)::before { content: "Su: "; }
@@ -42,9 +52,11 @@ const IN_ROME = new Intl.DateTimeFormat('it-IT', {
 })
 
 /** The first page for administrators: counts and alarms of the installation. */
-export async function overviewPage (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise<string> {
+export async function overviewPage (
+  db: Database, mode: Config['ALLOGGIATI_MODE'], screens: readonly Screen[]
+): Promise<string> {
   const { people, submissions, alarms, actions } = await overview(db, mode)
-  return layout('Amministrazione', html`
+  return layout('Amministrazione', screens, html`
 <p>Versione ${VERSION} · Alloggiati Web: <strong>${mode === 'production' ? 'produzione' : 'sandbox'}</strong></p>
 <h2>Persone</h2>
 ${counts(people)}
@@ -83,8 +95,16 @@ function counts (rows: readonly Counted[], alarming = false): Html {
   </table>`
 }
 
-function layout (title: string, content: Html): string {
-  const main = html`<main>\n<h1>${title}</h1>\n${content}\n</main>`
+/** A screen of the desk. With an external identity provider the desk has none. */
+interface Screen { path: string, name: string }
+
+const SETTINGS = '/impostazioni'
+
+function layout (title: string, screens: readonly Screen[], content: Html): string {
+  const links = screens.map(({ path, name }) => html`<a href="${path}"${
+    path === SETTINGS ? html` aria-current="true"` : ''}>${name}</a>\n`)
+  const bar = screens.length === 0 ? '' : html`<nav aria-label="Principale">\n${links}</nav>\n`
+  const main = html`${bar}<main>\n<h1>${title}</h1>\n${content}\n</main>`
   return htmlPage({ language: 'it', title, style: STYLE, content: main })
 }
 

@@ -46,7 +46,7 @@ const startRoute = route(
   }
 )
 
-/** The audit log for administrators. */
+/** Route of the audit log, for administrators. */
 const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app
   app.addSchema(AuditEvent)

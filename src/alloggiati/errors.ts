@@ -6,7 +6,7 @@ import { NEW_WSKEY } from './service/police-faults.ts'
 
 /**
  * Causes of a failed submission, with their texts for users. The code is also `dettagli.codice_errore`, unless the
- * service sent a code of its own.
+ * service sent a code.
  */
 const CAUSES = {
   VALIDAZIONE: 'Le schedine contengono errori, e nessuna è stata accettata: correggere i campi di errors',
@@ -32,7 +32,7 @@ const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
-/** Causes that may be transient, before any Send: the client may retry with the same Idempotency-Key. */
+/** Causes that occur before any Send and may be transient. The client may retry with the same Idempotency-Key. */
 const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',
@@ -54,7 +54,7 @@ interface Details {
   reason?: string
 }
 
-/** The failure of `invio` in the contract: 422 with `success: false` and `dettagli`; 202 for `respond-async`. */
+/** The failure of `invio` in the contract: 422 with `success: false` and `dettagli`, or 202 for `respond-async`. */
 export class InvioFallito extends ShapedError {
   constructor (
     cause: Cause,
@@ -80,6 +80,17 @@ export class ConnessioneFallita extends ShapedError {
 
 export const CredenzialiMancanti = createError(
   'CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate', 503
+)
+export const AccountDellAmbiente = createError(
+  'ACCOUNT_DELL_AMBIENTE',
+  'L’account della prima struttura viene dalle variabili ALLOGGIATI_* del server, e qui non si cambia',
+  409
+)
+export const AccountInUso = createError(
+  'ACCOUNT_IN_USO', 'L’account ha invii ancora aperti (%s): prima attendere le ricevute, o deciderne', 409
+)
+export const AccountNonTrovato = createError(
+  'ACCOUNT_NON_TROVATO', 'La struttura non ha un account della Polizia salvato qui', 404
 )
 export const CartellaNonScrivibile = createError(
   'CARTELLA_NON_SCRIVIBILE', 'Il server non può scrivere nella sua cartella dati', 503

@@ -1,19 +1,18 @@
 import type { FastifyInstance } from 'fastify'
 import type { ChainHead } from '#src/database/chain-head.ts'
+import type { Account, PoliceAccounts } from './accounts/police-accounts.ts'
 import { forgetOldAlarms, type NotifierOptions } from './ledger/alarms/alarm-notifier.ts'
 import { mailEveningSummary, raiseTimedAlarms } from './ledger/alarms/timed-alarms.ts'
-import type { LedgerContext, WatchContext } from './ledger/ledger-context.ts'
+import type { WatchContext } from './ledger/ledger-context.ts'
 import { eraseRecords } from './ledger/ledger-personal-data.ts'
 import { endExpired, sweep } from './ledger/sweep.ts'
 import { reconcileDays } from './ledger/reconcile/reconcile-day.ts'
 import { verifyLedger } from './ledger/verify-ledger.ts'
-import type { ReceiptArchive } from './receipts/receipt-archive.ts'
 import { downloadTable } from './service/calls.ts'
-import type { PoliceService } from './service/police-service.ts'
 import type { TablesSource } from './tables/tables-source.ts'
 
 interface Records { chainHead: ChainHead, eraseAfterDays: number, watch: Pick<WatchContext, 'alarm'> }
-export interface ServiceParts { ledger: LedgerContext, archive: ReceiptArchive, tables: TablesSource }
+interface ServiceParts { accounts: PoliceAccounts, tables: TablesSource }
 
 export function addRecordJobs (app: FastifyInstance, { chainHead, eraseAfterDays, watch }: Records): void {
   const { db, log } = app
@@ -41,57 +40,66 @@ export function addRecordJobs (app: FastifyInstance, { chainHead, eraseAfterDays
   })
 }
 
-export function addServiceJobs (app: FastifyInstance, { ledger, archive, tables }: ServiceParts): void {
-  const { service } = ledger
+/** Runs work for each account, even if it fails for another account. @throws the first failure, at the end */
+async function forEachAccount (accounts: PoliceAccounts, work: (account: Account) => Promise<unknown>): Promise<void> {
+  const done = await Promise.allSettled((await accounts.read()).accounts.map(work))
+  const failed = done.find((each) => each.status === 'rejected')
+  if (failed) throw failed.reason
+}
 
+export function addServiceJobs (app: FastifyInstance, { accounts, tables }: ServiceParts): void {
   app.addJob({
     name: 'receipts',
     description: 'Scarica le ricevute mancanti degli ultimi 30 giorni',
     cron: '30 6 * * *',
-    run: archive.fetchMissing
+    run: () => forEachAccount(accounts, ({ archive }) => archive.fetchMissing())
   })
   app.addJob({
     name: 'due-receipts',
     description: 'Scarica le ricevute dei giorni con invii, appena la Polizia le può dare',
     cron: '15 * * * *',
-    run: archive.fetchDue
+    run: () => forEachAccount(accounts, ({ archive }) => archive.fetchDue())
   })
   app.addJob({
     name: 'code-tables',
     description: 'Scarica le tabelle dei codici di Alloggiati Web',
     cron: '10 4 * * *',
-    run: () => tables.refresh((tipo) => downloadTable(service, tipo))
+    async run () {
+      const [account] = (await accounts.read()).accounts
+      if (account) await tables.refresh((tipo) => downloadTable(account.ledger.service, tipo))
+    }
   })
 }
 
 interface WatchParts {
   watch: WatchContext & Pick<NotifierOptions, 'mail' | 'recipients'>
-  service: PoliceService | null
-  /** Null without credentials. */
-  ledger: LedgerContext | null
-  archive: ReceiptArchive
+  accounts: PoliceAccounts
 }
 
 /**
- * Adds the jobs that watch the ledger, which also run without credentials. Most run in every process, because each
- * process handles only its own mode. They are idempotent.
+ * Adds the jobs that watch the ledger, which also run without credentials. Most jobs run in every process, because each
+ * process handles only its own mode. The jobs are idempotent.
  */
-export function addWatchJobs (app: FastifyInstance, { watch, service, ledger, archive }: WatchParts): void {
-  // Without credentials nothing is sent, but submissions of dead processes are still recovered.
+export function addWatchJobs (app: FastifyInstance, { watch, accounts }: WatchParts): void {
+  // Without credentials the server sends no guest, but it still recovers submissions of killed processes.
   app.addJob({
     name: 'ledger-sweep',
     description: 'Riprende gli invii lasciati da un processo morto ed esegue quelli pronti',
     cron: '*/30 * * * * *',
     everyProcess: true,
     atStart: true,
-    run: () => ledger === null ? endExpired(watch) : sweep(ledger)
+    async run () {
+      const { names, accounts: usable } = await accounts.read()
+      if (names.length === 0) return await endExpired(watch)
+      await sweep(accounts.base, { names, ledgers: usable.map(({ ledger }) => ledger) })
+    }
   })
   app.addJob({
     name: 'reconciliation',
     description: 'Confronta gli invii degli ultimi 30 giorni con le ricevute della Polizia',
     cron: '0 6-23 * * *',
     everyProcess: true,
-    run: () => reconcileDays({ ...watch, service }, archive)
+    run: async () => reconcileDays(watch, ...(await accounts.read()).accounts.map(({ archive }) => archive))
   })
   app.addJob({
     name: 'receipts-read-again',
@@ -99,7 +107,7 @@ export function addWatchJobs (app: FastifyInstance, { watch, service, ledger, ar
     cron: '20 5 * * *',
     everyProcess: true,
     atStart: true,
-    run: archive.readAgain
+    run: accounts.withoutAccount.readAgain
   })
   app.addJob({
     name: 'ledger-alarms',

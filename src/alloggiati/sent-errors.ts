@@ -26,7 +26,7 @@ const TO_SEND_MOVED = 'L’arrivo che la Polizia ha ricevuto può correggerlo so
   'Per comunicare anche il nuovo arrivo, ripetere con confermo_diverso e motivo'
 
 /** Details of a refusal of guests who were sent before. */
-interface Standing { confirmable?: boolean, othersLeft?: boolean, movedFrom?: Day | undefined }
+interface RefusalDetails { confirmable?: boolean, othersLeft?: boolean, movedFrom?: Day | undefined }
 
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
 
@@ -36,12 +36,12 @@ export class SchedineGiaInviate extends ShapedError {
   readonly confirmable: boolean
   readonly movedFrom: Day | undefined
   /**
-   * @param confirmable whether a confirmation lifts the conflict, because each may be another guest
+   * @param confirmable whether a confirmation lifts the conflict, because each guest may be another person
    * @param othersLeft whether other guests of the booking can be sent
    * @param movedFrom the arrival with which all were sent, before the booking was moved
    */
   constructor (
-    duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false, movedFrom }: Standing = {}
+    duplicati: readonly Duplicato[], { confirmable = true, othersLeft = false, movedFrom }: RefusalDetails = {}
   ) {
     const references = referencesOf(duplicati)
     const day = movedFrom === undefined ? '' : ` con l’arrivo ${dayWithArticle('del', movedFrom)}`
@@ -69,7 +69,7 @@ interface UnderWay {
   /** The time at which the waiting submission is retried. */
   waitsUntil?: Date | undefined
   duplicati?: readonly Duplicato[]
-  /** The booking whose places other guests of the submission fill. */
+  /** The booking, when other guests of the submission already fill its places. */
   prenotazione_id?: number
 }
 
@@ -147,6 +147,21 @@ export class PrenotazioneCambiata extends ShapedError {
     const text = 'La prenotazione è stata cambiata nel frattempo: non è stato inviato nulla, ripetere l’invio'
     super('PRENOTAZIONE_CAMBIATA', 409, text, { prenotazione_id: prenotazioni[0] }, true)
     this.prenotazioni = prenotazioni
+  }
+}
+
+export function elsewhereText ({ prenotazione_id, ricevuta }: { prenotazione_id: number, ricevuta: string }): string {
+  return `Ospiti della prenotazione ${prenotazione_id} sono già inviati con l’account di un’altra struttura ` +
+    `(ricevuta ${ricevuta}), dove la sua unità era prima`
+}
+
+/** Guests of a booking were sent with another account, when its unit was in another establishment. */
+export class InviataConAltroAccount extends ShapedError {
+  readonly prenotazione_id: number
+  constructor (elsewhere: { prenotazione_id: number, ricevuta: string }) {
+    super('INVIATA_CON_ALTRO_ACCOUNT', 409, `${elsewhereText(elsewhere)}. ${ONLY_QUESTURA}. Se gli altri ospiti ` +
+      'alloggiano davvero nella nuova struttura, ripetere con confermo_diverso e motivo', elsewhere)
+    this.prenotazione_id = elsewhere.prenotazione_id
   }
 }
 

@@ -11,7 +11,7 @@ export interface Aftermath {
   keys: RevokedKey[]
   /** The file of erased ids, which may be missing. */
   path: string
-  /** Erasures and bans up to this instant were repeated. Without the file, it is the instant of the backup. */
+  /** Erasures and bans up to this instant were repeated. Without the file, this is the instant of the backup. */
   until: string
   /** The ids that the restore erased and banned again. Undefined when the file is missing or invalid. */
   repeated?: ErasedIds & { bloccati: string[] }
@@ -19,14 +19,14 @@ export interface Aftermath {
 
 /**
  * Revokes the access that a restore would make valid again, and repeats erasures and bans. Bookings, scans and files to
- * erase are listed in the audit log. The next server erases them before it answers requests (`restored-erasures.ts`).
+ * erase are listed in the audit log. The server erases them at its next start (`restored-erasures.ts`).
  * @param created the instant of the backup
  */
 export async function settleRestore (
   tx: postgres.TransactionSql, db: Executor, { keys, path: backup, created }:
   { keys: Pick<Keys, 'fingerprint'>, path: string, created: string }
 ): Promise<Aftermath> {
-  // Read first, because the file's name depends on the audit log, and an entry is added to it below.
+  // Read before the entry below is added, because the file's name depends on the audit log.
   const { path, erasures } = await readErasures(tx, keys, backup)
   const access = await endRestoredAccess(db)
   const repeated = erasures && {

@@ -2,7 +2,7 @@ import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { addDays, type Day } from '#src/lib/time.ts'
 
-/** At this age in milliseconds, two nightly backups in a row are missing. */
+/** A last backup older than this shows that two nightly backups in a row failed. */
 export const OLD_MS = 2 * 24 * 60 * 60_000
 /** The numbers of daily and of weekly backups that are kept. */
 const DAYS = 7
@@ -44,7 +44,7 @@ export async function lastBackup (folder: string, now = Date.now()): Promise<{ a
   for (const { path, isWhole } of await filesIn(folder)) {
     const file = await stat(path).catch(() => undefined)
     const age = now - (file?.mtimeMs ?? 0)
-    // Ignores a folder or an empty file of that name.
+    // Ignores folders and empty files that have the name of a backup.
     if (isWhole && file?.isFile() && file.size > 0 && age >= 0 && age < last.age) last = { age, size: file.size }
   }
   return last

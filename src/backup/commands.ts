@@ -16,8 +16,8 @@ import { chooseBackend, filesFolder } from '#src/services/files/backends/choose-
 import { s3Settings } from '#src/services/files/backends/s3-backend.ts'
 import { createBackup, type Made } from './create.ts'
 import { BrokenOff, OperationError } from './errors.ts'
-import { requireFitting, restoreBackup, type Restored } from './restore.ts'
-import { PATIENT } from './saved-tables.ts'
+import { requireCompatible, restoreBackup, type Restored } from './restore.ts'
+import { LONG_TIMEOUTS } from './saved-tables.ts'
 import { readBackup, type Pace } from './sealed-tar.ts'
 
 export type Environ = Readonly<Record<string, string | undefined>>
@@ -46,7 +46,7 @@ export function readEnvironment (environ: Environ): Config {
   }
 }
 
-/** Fails when the key file is missing or unreadable. The texts differ: an unreadable key must not be replaced. */
+/** Fails when the key file is missing or unreadable. Two messages, because an unreadable key must not be replaced. */
 function requireKeyFile (path: string): void {
   try {
     accessSync(path, constants.R_OK)
@@ -77,7 +77,7 @@ export async function onInstallation<T> (
   const keys = createKeys(config.MASTER_KEY)
   try {
     const embedded = DATABASE_URL === undefined ? await startEmbedded({ dataDir: DATA_DIR, log: () => {} }) : undefined
-    const { sql, db, close } = connect(DATABASE_URL ?? embedded!.url, 1, PATIENT)
+    const { sql, db, close } = connect(DATABASE_URL ?? embedded!.url, 1, LONG_TIMEOUTS)
     try {
       return await work({ config, keys, sql, db, backend: chooseBackend(config) })
     } finally {
@@ -104,7 +104,7 @@ type OnInterrupt = (leave: () => void) => () => void
 
 /**
  * Backs up the installation of this environment.
- * @throws OperationError; BrokenOff after an interruption, which removes the partial file
+ * @throws OperationError. BrokenOff after an interruption, when the partial file has been removed
  */
 export function backUp (environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt): Promise<Made> {
   return onInstallation(environ, false, (installation) => interruptible('Salvataggio interrotto', installation.sql,
@@ -114,13 +114,13 @@ export function backUp (environ: Environ, path: string, passphrase: string, onIn
 /**
  * Restores a backup into the empty installation of this environment. It verifies the whole backup first, so a refused
  * backup creates no database.
- * @throws OperationError; BrokenOff after an interruption, which rolls back the rows and removes the files
+ * @throws OperationError. BrokenOff after an interruption, when rows are rolled back and files removed
  */
 export async function restore (
   environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt
 ): Promise<Restored> {
   const { manifest } = await readBackup(path, passphrase)
-  requireFitting(manifest, createKeys(readEnvironment(environ).MASTER_KEY))
+  requireCompatible(manifest, createKeys(readEnvironment(environ).MASTER_KEY))
   return await onInstallation(environ, true, async ({ config, keys, sql, backend }) => {
     if (!s3Settings(config)) await mkdir(filesFolder(config), { recursive: true, mode: 0o700 })
     return await interruptible('Ripristino interrotto', sql, onInterrupt, (pace) =>

@@ -8,7 +8,7 @@ import { lastMigration } from '#src/database/journal.ts'
 import type { Backend, OpenedFile } from '#src/services/files/backends/backend.ts'
 import { encryptedSize } from '#src/services/files/encryption.ts'
 import { OperationError } from './errors.ts'
-import { copyOut, ownTables, readSequences, readTables, SPELLING } from './saved-tables.ts'
+import { copyOut, ownTables, readSequences, readTables, OUTPUT_FORMAT } from './saved-tables.ts'
 import { atOnce, isSealed, readBackup, rowsIn, seal, type Entry, type Manifest, type Summary } from './sealed-tar.ts'
 
 /** The parts of an installation that a backup reads. `sql` is a pool of one connection. */
@@ -36,7 +36,7 @@ export async function createBackup (
     const summary: Summary = { tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
     const size = await writeAtomically(path, isNightly, async (partial) => {
       const written = await sql.begin('isolation level repeatable read read only', async (tx) => {
-        await tx.unsafe(SPELLING)
+        await tx.unsafe(OUTPUT_FORMAT)
         return await writePartial(partial, pace(seal(entriesOf(tx, source, summary), passphrase)))
       })
       // Verify after the transaction, because an idle transaction would time out, and would block VACUUM.
@@ -59,7 +59,7 @@ export async function noteBackup (sql: postgres.Sql, tipo: Extract<EventType, `s
 async function * entriesOf (tx: postgres.TransactionSql, source: Source, summary: Summary): AsyncGenerator<Entry> {
   const migration = await lastMigration(tx)
   if (migration === undefined) throw new OperationError('il database è vuoto: non c’è nulla da salvare')
-  await requirePlace(tx, source.backend)
+  await requireFileStore(tx, source.backend)
   const { own, foreign } = ownTables(await readTables(tx), migration)
   summary.foreign = foreign
   yield jsonEntry('manifest.json', {
@@ -90,9 +90,9 @@ function jsonEntry (name: string, value: object): Entry {
 }
 
 /** Refuses a wrong or unmounted file store. Otherwise every backup would lack all files. */
-async function requirePlace (tx: postgres.TransactionSql, backend: Backend): Promise<void> {
+async function requireFileStore (tx: postgres.TransactionSql, backend: Backend): Promise<void> {
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
-  if (store === undefined || await backend.head(store.id).catch(unlessOfFile)) return
+  if (store === undefined || await backend.head(store.id).catch(unlessFileError)) return
   throw new OperationError('l’archivio dei file (la cartella files di DATA_DIR, o il bucket S3) manca, non è ' +
     'montato, o è di un altro database: nulla è stato salvato')
 }
@@ -102,7 +102,7 @@ async function * filesOf (tx: postgres.TransactionSql, backend: Backend, summary
   for await (const batch of batches) {
     for (const { id, size: contentSize } of batch) {
       const size = encryptedSize(Number(contentSize))
-      const file = await backend.get(id).catch(unlessOfFile)
+      const file = await backend.get(id).catch(unlessFileError)
       if (file?.size === size) {
         yield { name: `files/${id}`, size, content: inFull(file, () => { summary.missing.push(id) }) }
         summary.files++
@@ -117,7 +117,7 @@ async function * filesOf (tx: postgres.TransactionSql, backend: Backend, summary
 
 const ZEROS = Buffer.alloc(64 * 1024)
 
-/** Reads a file. Bytes that the disk has lost are replaced by zeros, so that the backup continues. */
+/** Reads a file. Missing or unreadable bytes are replaced by zeros, so that the backup continues. */
 async function * inFull ({ content, size, close }: OpenedFile, onCut: () => void): AsyncGenerator<Buffer> {
   let length = 0
   try {
@@ -126,7 +126,7 @@ async function * inFull ({ content, size, close }: OpenedFile, onCut: () => void
       yield piece
     }
   } catch (err) {
-    unlessOfFile(err)
+    unlessFileError(err)
   } finally {
     close()
   }
@@ -135,12 +135,12 @@ async function * inFull ({ content, size, close }: OpenedFile, onCut: () => void
 }
 
 /** Error codes that concern a single file or bad sectors. Other codes concern the whole file store. */
-const OF_FILE = ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP', 'EUCLEAN', 'EBADMSG']
+const FILE_ERRORS = ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP', 'EUCLEAN', 'EBADMSG']
 
-function unlessOfFile (err: unknown): undefined {
+function unlessFileError (err: unknown): undefined {
   const code = err instanceof Error && 'code' in err ? String(err.code) : undefined
   if (code === undefined) throw err
-  if (!OF_FILE.includes(code)) throw new OperationError(`i file non si possono leggere (${code})`, { cause: err })
+  if (!FILE_ERRORS.includes(code)) throw new OperationError(`i file non si possono leggere (${code})`, { cause: err })
 }
 
 /**
@@ -151,7 +151,7 @@ export async function writeAtomically<T> (
   file: string, isOwnName: boolean, write: (partial: string) => Promise<T>
 ): Promise<T> {
   const there = await lstat(file).catch(() => undefined)
-  // Refuse other files, because the operator may mistype the name, for example as that of the master key.
+  // Refuse other files, because the operator may have typed a wrong name, for example `master.key`.
   if (there && !(there.isFile() && (isOwnName || there.size === 0 || await orReport(file, isSealed(file))))) {
     throw new OperationError(`${file} c’è già, e non è un salvataggio`)
   }

@@ -8,8 +8,8 @@ import { writeAtomically, writePartial } from './create.ts'
 
 /*
  * The file of erased ids in the folder of the nightly backups. A restored backup contains people, bookings, scans and
- * files that were erased later. The file lists their ids only. Its name depends on the history of the database. After a
- * restore the same ids are assigned again, so the erasures of one history must not be repeated in another.
+ * files that were erased later. The file lists their ids only. A restored database assigns the same ids again to other
+ * data. So the file's name depends on the last restore, and later erasures are written to a new file.
  */
 
 /** The ids that a restore erases again. */
@@ -71,7 +71,7 @@ async function erasedIds (sql: postgres.ISql, db: Executor): Promise<ErasedIds> 
 }
 
 /**
- * Reads the file beside a backup for the restored database of this connection.
+ * Reads the file in the folder of a backup, for the restored database of this connection.
  * @returns the path, and the erasures. These are undefined when the file is missing, unreadable or tampered with
  */
 export async function readErasures (
@@ -86,7 +86,7 @@ export async function readErasures (
   }
 }
 
-/** A keyed hash, because a restore deletes the listed ids, and the folder may be on another machine. */
+/** A keyed hash detects tampering. The folder may be on another machine, and a restore deletes the listed ids. */
 function markOf (keys: FileKeys, erasures: Erasures): string {
   return keys.fingerprint('erasures', 'content', JSON.stringify(erasures)).toString('hex')
 }

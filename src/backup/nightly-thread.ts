@@ -5,12 +5,12 @@ import { openClient } from '#src/database/client.ts'
 import { chooseBackend } from '#src/services/files/backends/choose-backend.ts'
 import { createBackup } from './create.ts'
 import type { NightlyBackup } from './plugin.ts'
-import { PATIENT } from './saved-tables.ts'
+import { LONG_TIMEOUTS } from './saved-tables.ts'
 import type { Pace } from './sealed-tar.ts'
 
 /* The worker thread that makes a nightly backup (`plugin.ts`). */
 
-/** Pauses after each chunk, three times as long as it took, up to a limit, so that requests are not slowed down. */
+/** After each chunk, pauses three times as long as the chunk took, up to a limit. Requests are not slowed down. */
 const gently: Pace = async function * (pieces) {
   let startedAt = performance.now()
   for await (const piece of pieces) {
@@ -23,7 +23,7 @@ const gently: Pace = async function * (pieces) {
 const { config, databaseUrl, path, passphrase } = workerData as NightlyBackup
 // The worker data are cloned, so `keys` would lose its class.
 const keys = createKeys(Buffer.from(config.MASTER_KEY))
-const sql = openClient(databaseUrl, 1, PATIENT)
+const sql = openClient(databaseUrl, 1, LONG_TIMEOUTS)
 try {
   const source = { sql, backend: chooseBackend(config), keys }
   parentPort!.postMessage(await createBackup(source, path, passphrase, { pace: gently, isNightly: true }))

@@ -12,7 +12,7 @@ import { repeatErasures } from './restored-erasures.ts'
 
 const DAY_MS = 24 * 60 * 60_000
 
-/** The nightly backup job, when `BACKUP_DIR` is set, and the erasures that a restore has to repeat. */
+/** Repeats the erasures that a restore has listed. When `BACKUP_DIR` is set, adds the jobs of the nightly backup. */
 const backup: FastifyPluginAsync<{ config: Config, clock: Clock, keys: Keys }> = async (app, options) => {
   const { config, clock, keys } = options
   await repeatErasures(app, keys)
@@ -25,7 +25,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock, keys: Keys }> =
     description: 'Salva database e file in BACKUP_DIR; toglie i salvataggi vecchi',
     cron: '40 3 * * *',
     run: () => makeBackup().catch(async (err: unknown) => {
-      // A backup that shutdown interrupts is no failure, because the next start repeats it.
+      // A backup that shutdown interrupts is not a failure, because the next start repeats it.
       if (!app.shutdownSignal.aborted) await noteBackup(sql, 'salvataggio.fallito').catch(() => {})
       throw err
     })
@@ -74,7 +74,7 @@ const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 }
 
 /**
  * Makes a backup in a worker thread, so that its garbage collection does not delay requests.
- * @param stop ends the thread and rejects. The partial file stays until the next backup of the day replaces it
+ * @param stop ends the thread and rejects the promise. The next backup of the day replaces the partial file
  * @throws the error of the thread, without its class
  */
 async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Promise<Made> {
@@ -90,7 +90,7 @@ async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Pr
   }
 }
 
-/** The error for a full backup disk. Its code is not `ENOSPC`, because that reports the data disk as full. */
+/** The error for a full backup disk. Its code is not `ENOSPC`, because `ENOSPC` would report a full data disk. */
 function folderFull (): Error {
   return Object.assign(new Error('the disk of BACKUP_DIR is full'), { code: 'BACKUP_DIR_PIENA' })
 }

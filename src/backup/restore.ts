@@ -10,7 +10,7 @@ import { carryOut, knownMigrations } from '#src/database/migrate.ts'
 import { settleRestore, type Aftermath } from './aftermath.ts'
 import { masterKeyMark, type Source } from './create.ts'
 import { OperationError } from './errors.ts'
-import { copyTarget, putRulesAside, readTables, SPELLING } from './saved-tables.ts'
+import { copyTarget, dropConstraints, readTables, OUTPUT_FORMAT } from './saved-tables.ts'
 import { readBackup, type Manifest, type Pace, type Reader, type Summary } from './sealed-tar.ts'
 
 /** The reason of the suspension, as hosts read it. */
@@ -27,7 +27,7 @@ const USED_PLACE = 'l’archivio dei file (la cartella files di DATA_DIR, o il b
 export interface Restored { summary: Summary, aftermath: Aftermath }
 
 /** @throws OperationError when this version or this master key cannot restore the backup */
-export function requireFitting ({ migration, version, masterKey }: Manifest, keys: Pick<Keys, 'fingerprint'>): void {
+export function requireCompatible ({ migration, version, masterKey }: Manifest, keys: Pick<Keys, 'fingerprint'>): void {
   if (!knownMigrations().some(({ folderMillis }) => folderMillis === migration)) {
     throw new OperationError(`il salvataggio è di Locanda ${version}, più recente di questa: usare quella versione`)
   }
@@ -72,13 +72,13 @@ async function load (
 ): Promise<Restored> {
   const known = knownMigrations()
   let columns: Manifest['columns'] = {}
-  let putRulesBack = async () => {}
-  await tx.unsafe(SPELLING)
+  let restoreConstraints = async () => {}
+  await tx.unsafe(OUTPUT_FORMAT)
   const { manifest, summary } = await read({
     async manifest (manifest) {
       columns = manifest.columns
       await carryOut(tx, known.filter(({ folderMillis }) => folderMillis <= manifest.migration))
-      putRulesBack = await putRulesAside(tx)
+      restoreConstraints = await dropConstraints(tx)
     },
     async table (name, rows) {
       const target = await tx.unsafe(`copy ${copyTarget({ name, columns: columns[name] ?? [] })} from stdin`).writable()
@@ -87,14 +87,14 @@ async function load (
     file: (id, content) => backend.put(id, content)
   })
   for (const [name, last] of Object.entries(summary.sequences)) {
-    // The migrations have not made this sequence, because an operator had added it.
+    // Ignores sequences that an operator had added, because they do not exist here.
     await tx`select setval(to_regclass(quote_ident(${name})), ${last}::bigint)`
   }
-  await putRulesBack()
+  await restoreConstraints()
   await carryOut(tx, known.filter(({ folderMillis }) => folderMillis > manifest.migration))
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
-  // Drizzle needs `options`, which the pool has and the transaction lacks.
+  // Drizzle's type requires a pool, but `options` is the only field that Drizzle uses and a transaction lacks.
   const db = drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql)
   await suspendFor(db, SUSPENDED.replace('%', manifest.created.slice(0, 10)))
   return { summary, aftermath: await settleRestore(tx, db, { keys, path, created: manifest.created }) }

@@ -6,10 +6,10 @@ import { columnsMade } from '#src/database/migrate.ts'
 export interface Table { name: string, columns: string[] }
 
 /** Session timeouts for commands, backups and restores, because these may run for a long time. */
-export const PATIENT = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
+export const LONG_TIMEOUTS = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
 
 /** Fixed output formats, so that a server with other settings can read the values. */
-export const SPELLING = `set local datestyle to 'ISO, YMD'; set local intervalstyle to 'postgres';
+export const OUTPUT_FORMAT = `set local datestyle to 'ISO, YMD'; set local intervalstyle to 'postgres';
   set local extra_float_digits to 3; set local bytea_output to 'hex'`
 
 /** The tables by name, without those of extensions. */
@@ -74,7 +74,7 @@ export async function readSequences (sql: postgres.ISql): Promise<Record<string,
  * any order. Deletes the rows that the migrations have inserted.
  * @returns a function that restores triggers and foreign keys in the same transaction. PostgreSQL then checks all rows
  */
-export async function putRulesAside (tx: postgres.TransactionSql): Promise<() => Promise<void>> {
+export async function dropConstraints (tx: postgres.TransactionSql): Promise<() => Promise<void>> {
   const tables = (await readTables(tx)).map(({ name }) => quoted(name))
   const keys = await tx<{ table: string, name: string, rule: string }[]>`
     select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as rule

@@ -20,7 +20,7 @@ const DAMAGED = 'il salvataggio è danneggiato o incompleto: usarne un altro'
 /** A file in the tar. Its header contains the size, which must be known before the content. */
 export interface Entry { name: string, size: number, content: Iterable<Buffer> | AsyncIterable<Buffer> }
 
-/** `manifest.json`, the first file. It describes the content, and names the installations that can restore it. */
+/** `manifest.json`, the first file. It describes the content, and shows which installations can restore it. */
 export interface Manifest {
   version: string
   created: string
@@ -52,7 +52,7 @@ export interface Reader {
   file (id: string, content: AsyncIterable<Buffer>): Promise<void>
 }
 
-/** Passes chunks on, possibly more slowly. */
+/** Passes chunks on, and may limit their rate. */
 export type Pace = (pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
 export const atOnce: Pace = (pieces) => pieces
 

@@ -8,12 +8,12 @@ import { isoInstant } from '#src/database/columns.ts'
 const columns = { ...getTableColumns(t), created_at: isoInstant(t.created_at), updated_at: isoInstant(t.updated_at) }
 
 /**
- * A booking's columns in the contract's shape and order. The server sends the JSON of PostgreSQL unchanged. So the
- * schema selects the columns here, because no later step removes a private one.
+ * A booking's columns in the contract's shape and order. The server sends the JSON of PostgreSQL unchanged, and no
+ * later step removes private columns. So the schema selects the columns here.
  */
 export const bookingColumns = pick(columns, fieldNames(Booking))
 
-/** A guest without days of their own is sent without these fields, for clients that do not know them. */
+/** A guest without own days is sent without these fields, for clients that do not know them. */
 const OWN_DAYS: readonly string[] = ['arrivo', 'partenza']
 const guestFields = fieldNames(Guest)
 

@@ -2,15 +2,15 @@ import fp from 'fastify-plugin'
 import type { Transaction } from '#src/database/connect.ts'
 
 /**
- * Called in the transaction that deletes bookings, before the deletion. The bookings are locked. If it throws, the
- * caller gets the error, and no booking is deleted.
+ * Runs before bookings are deleted, in the same transaction. The bookings are locked. If the hook throws, the caller
+ * gets the error, and no booking is deleted.
  * @param ids the bookings that exist, ascending
  */
 export type BeforeDelete = (tx: Transaction, ids: readonly number[]) => Promise<void>
 
 /**
- * Called in the transaction that shortens a booking's guest list or lowers its number of guests. The booking is locked.
- * If it throws, the caller gets the error, and no change is saved.
+ * Runs when a booking loses guests or lowers its number of guests, in the same transaction. The booking is locked. If
+ * the hook throws, the caller gets the error, and no change is saved.
  * @param removed 0-based places of the removed guests
  */
 export type GuestsRemoved = (tx: Transaction, booking: number, removed: readonly number[]) => Promise<void>

@@ -1,94 +1,173 @@
-import { and, asc, desc, eq, gt, gte, isNotNull, isNull, lt, lte, or, sql, sum, type SQL } from 'drizzle-orm'
-import { ospiti, prenotazioni as t, prenotazioni_per_paese as countries } from '#drizzle/tables/bookings.ts'
+import {
+  and, asc, desc, eq, gt, gte, isNotNull, isNull, lt, lte, or, sql, type Placeholder, type SQL
+} from 'drizzle-orm'
+import { prenotazioni as t, prenotazioni_per_paese as counts } from '#drizzle/tables/bookings.ts'
 import type { BookingQuery } from '#schemas/booking.ts'
 import { asJson } from '#src/database/columns.ts'
-import type { Executor } from '#src/database/connect.ts'
+import type { Database } from '#src/database/connect.ts'
+import { keptStatements, placeholders } from '#src/database/kept-statements.ts'
 import { decodeCursor, type Position } from '#src/lib/paging.ts'
 import { inBatches } from '#src/http/list-responses.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { bookingColumns } from './booking-columns.ts'
-import { isTooLong } from './booking-search.ts'
-import { hasWords } from './search-terms.ts'
+import { countFound, isAmongFirst, isFirst, type Search } from './found-bookings.ts'
 
 /** Rows per batch. The limit bounds the memory for a full list. */
-const BATCH = 1000
+const BATCH = 250
 
 type Filters = Omit<BookingQuery, 'limit' | 'cursor' | 'conteggio'>
 type Sort = NonNullable<BookingQuery['sort']>
 
 /** A batch of bookings: comma-separated JSON objects from PostgreSQL, their number, and the next position. */
-interface Page { json: string, rows: number, next: Position | undefined }
+interface Page {
+  json: string
+  rows: number
+  next: Position | undefined
+  /** Number of all matches, if it was counted. */
+  total?: number | undefined
+}
+/** The row of a page's statement: JSON, position of the last booking, and number of rows found. */
+interface PageRow { json: string | null, id: number, value: string, found: number, total?: number }
 
 const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t.updated_at>> = {
   id: t.id, check_in: t.check_in, updated_at: t.updated_at
 }
 
-/** Counts the bookings that match the filters. The database keeps the counts of all bookings and of each country. */
-async function countBookings (db: Executor, { sort: _, ...filters }: Filters): Promise<number> {
+/** The number of bookings that match the filters. The database keeps the counts of all bookings and of each country. */
+function countOf (db: Database, { sort: _, ...filters }: Filters): SQL {
   const { paese_id, ...rest } = filters
   if (Object.values(rest).some((value) => value !== undefined)) {
-    const given = conditions(filters)
-    return db.$count(t, filters.q === undefined ? and(...given) : isFound(db, filters.q, given))
+    return sql`(select count(*) from ${t} where ${and(...conditions(filters))})`
   }
-  const [counted] = await db.select({ total: sum(countries.totale).mapWith(Number) }).from(countries)
-    .where(paese_id === undefined ? undefined : eq(countries.paese_id, paese_id))
-  return counted!.total ?? 0
+  const ofCountry = paese_id === undefined ? undefined : eq(counts.paese_id, paese_id)
+  return sql`(${db.select({ total: sql`coalesce(sum(${counts.totale}), 0)` }).from(counts).where(ofCountry)})`
 }
 
-/** One page of the list. If counting a search takes too long, the page is returned without the count. */
+/**
+ * One page of the list, and the number of all matches if it is requested. If `conteggio` is undefined, the first page
+ * has the number. A count of a search is left out if it takes too long, or if nobody requested it and it is expensive.
+ */
 export async function countedPage (
-  db: Executor,
+  db: Database,
   filters: Filters,
-  { limit, cursor, conteggio }: { limit: number, cursor: string | undefined, conteggio: boolean }
-): Promise<Page & { total: number | undefined }> {
+  { limit, cursor, conteggio }: { limit: number, cursor: string | undefined, conteggio: boolean | undefined }
+): Promise<Page> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, filters.sort ?? 'id')
-  const page = await bookingPage(db, filters, limit, after)
-  if (!conteggio) return { ...page, total: undefined }
+  const counted = conteggio ?? cursor === undefined
+  const { q } = filters
+  if (q === undefined) return await keptPage(db, filters, { limit, after, counted })
+  const page = await foundPage(db, { ...filters, q }, limit, after)
+  if (!counted) return page
   if (cursor === undefined && page.next === undefined) return { ...page, total: page.rows }
-  const total = await countBookings(db, filters).catch((err: unknown) => {
-    if (filters.q !== undefined && isTooLong(err)) return undefined
-    throw err
-  })
-  return { ...page, total }
+  return { ...page, total: await countFound(db, q, conditions(filters), conteggio === true) }
 }
 
 /** All bookings that match the filters, in batches by keyset. */
-export function wholeList (db: Executor, filters: Filters): JsonPieces {
+export function wholeList (db: Database, filters: Filters): JsonPieces {
   return inBatches<Position>('{"data":[', ']}', (after) => bookingPage(db, filters, BATCH, after))
 }
 
-/** PostgreSQL returns the batch as one row. The driver and Drizzle take three times as long for a thousand rows. */
+/** The same list as batches of comma-separated JSON objects. */
+export async function * bookingPages (db: Database, filters: Filters): AsyncGenerator<string> {
+  let after: Position | undefined
+  do {
+    const page: Page = await bookingPage(db, filters, BATCH, after)
+    if (page.json !== '') yield page.json
+    after = page.next
+  } while (after !== undefined)
+}
+
 async function bookingPage (
-  db: Executor, filters: Filters, limit: number, after: Position | undefined
+  db: Database, { q, ...filters }: Filters, limit: number, after: Position | undefined
 ): Promise<Page> {
-  const { column, direction, sort } = order(filters.sort)
-  const { q } = filters
+  return q === undefined
+    ? await keptPage(db, filters, { limit, after, counted: false })
+    : await foundPage(db, { ...filters, q }, limit, after)
+}
+
+async function foundPage (
+  db: Database, filters: Filters & { q: string }, limit: number, after: Position | undefined
+): Promise<Page> {
+  const ordered = order(filters.sort)
   const given = [...conditions(filters), after && beyond(after)]
+  const { column, direction } = ordered
+  const search: Search = { q: filters.q, given, order: [direction(column), direction(t.id)] }
+  // A common text is found sooner in list order. A rare text needs the search index.
+  const page = await readPage(db, ordered, limit, isAmongFirst(search, limit + 1))
+  return page.next === undefined ? await readPage(db, ordered, limit, isFirst(search, limit + 1)) : page
+}
+
+const runKept = keptStatements()
+
+interface KeptPage { limit: number, after: Position | undefined, counted: boolean }
+
+/** A page without a search: one statement for each set of filters and order. */
+async function keptPage (
+  db: Database, filters: Filters, { limit, after, counted }: KeptPage
+): Promise<Page> {
+  const { sort, senza_unita, ...equal } = filters
+  const values: Record<string, unknown> = {
+    ...equal, limit, more: limit + 1, ...after && { afterValue: after.value, afterId: after.id }
+  }
+  const given = Object.keys(values).filter((name) => values[name] !== undefined).sort()
+  const key = [counted, sort, senza_unita, ...given].join()
+  const [row] = await runKept<PageRow[]>(db, key, values, () => pageStatement(db, filters, given, counted))
+  return pageOf(row!, order(sort).sort, limit)
+}
+
+function pageStatement (db: Database, { sort, senza_unita }: Filters, given: readonly string[], counted: boolean) {
+  const ordered = order(sort)
+  const { afterValue: value, afterId: id, limit, more, ...equal } = placeholders(given)
+  const after = value && id && beyond({ sort: ordered.sort, value, id })
+  const filters = { ...equal, senza_unita }
+  const all = counted ? countOf(db, filters) : undefined
+  const total = all && (after ? all : sql`case when count(*) > ${limit} then ${all} else count(*) end`)
+  return pageQuery(db, ordered, { limit: limit!, more: more!, total }, and(...conditions(filters), after))
+}
+
+async function readPage (
+  db: Database, ordered: ReturnType<typeof order>, limit: number, where: SQL | undefined
+): Promise<Page> {
+  const [row] = await pageQuery(db, ordered, { limit, more: limit + 1 }, where).prepare('booking_page').execute()
+  return pageOf(row!, ordered.sort, limit)
+}
+
+function pageOf ({ json, id, value, found, total }: PageRow, sort: Sort, limit: number): Page {
+  return {
+    json: json ?? '',
+    rows: Math.min(found, limit),
+    next: found > limit ? { sort, value, id } : undefined,
+    total
+  }
+}
+
+/** The rows of a page, and one more to detect whether there is a next page. */
+interface Limits { limit: number | Placeholder, more: number | Placeholder, total?: SQL | undefined }
+
+/**
+ * PostgreSQL returns the batch as one row. The driver and Drizzle take three times as long for a thousand rows. Arrays
+ * keep the order of the rows, and take less time than a window function.
+ */
+function pageQuery (
+  db: Database, { column, direction }: ReturnType<typeof order>, { limit, more, total }: Limits, where: SQL | undefined
+) {
   const rows = db.select({
     json: asJson(bookingColumns).as('json'),
     id: t.id,
-    value: sql<string>`${column}::text`.as('value'),
-    place: sql<number>`row_number() over (order by ${direction(column)}, ${direction(t.id)})`.as('place')
+    value: sql<string>`${column}::text`.as('value')
   }).from(t)
-    .where(q === undefined ? and(...given) : isFound(db, q, given, [direction(column), direction(t.id)], limit + 1))
+    .where(where)
     .orderBy(direction(column), direction(t.id))
-    // One row more than requested, to detect whether there is a next page.
-    .limit(limit + 1).as('rows')
-  const last = sql`filter (where ${rows.place} = ${limit})`
-  const [run] = await db
+    .limit(more).as('rows')
+  return db
     .select({
-      json: sql<
-        string | null
-      >`string_agg(${rows.json}, ',' order by ${rows.place}) filter (where ${rows.place} <= ${limit})`,
-      id: sql<number>`max(${rows.id}) ${last}`,
-      value: sql<string>`max(${rows.value}) ${last}`,
-      found: sql<number>`count(*)::int`
+      json: sql<string | null>`array_to_string((array_agg(${rows.json}))[:${limit}], ',')`.as('json'),
+      id: sql<number>`(array_agg(${rows.id}))[${limit}]`.as('id'),
+      value: sql<string>`(array_agg(${rows.value}))[${limit}]`.as('value'),
+      found: sql<number>`count(*)::int`.as('found'),
+      ...total && { total: sql<number>`(${total})::int`.as('total') }
     })
     .from(rows)
-    .prepare('booking_page')
-    .execute()
-  const { json, id, value, found } = run!
-  return { json: json ?? '', rows: Math.min(found, limit), next: found > limit ? { sort, value, id } : undefined }
 }
 
 function order (sort: Sort = 'id') {
@@ -101,29 +180,14 @@ function order (sort: Sort = 'id') {
   }
 }
 
+interface Bound { sort: string, value: string | Placeholder, id: number | Placeholder }
+
 /** Rows after a position: a greater value, or the same value and a later id. */
-function beyond ({ sort, value, id }: Position): SQL | undefined {
+function beyond ({ sort, value, id }: Bound): SQL | undefined {
   const { column, after } = order(sort as Sort)
   if (column === t.id) return after(t.id, id)
   const position = sql`${value}::${sql.raw(column.getSQLType())}`
   return or(after(column, position), and(eq(column, position), after(t.id, id)))
-}
-
-/**
- * Whether a booking, or one of its guests, contains the words of `q`. Bookings and guests are searched by two queries,
- * so that PostgreSQL plans each separately: with the index for a rare text, in the order of the list for a common one.
- * With a limit, each query finds as many rows as a page needs.
- */
-function isFound (
-  db: Executor, q: string, given: (SQL | undefined)[], order: SQL[] = [], limit?: number
-): SQL {
-  const ofGuest = sql`exists (select from ${ospiti} where ${ospiti.prenotazione_id} = ${t.id}
-    and ${hasWords(sql`${ospiti}.ricerca`, q)})`
-  const [own, guests] = [hasWords(sql`${t}.ricerca`, q), ofGuest].map((match) => {
-    const ids = db.select({ id: t.id }).from(t).where(and(match, ...given)).orderBy(...order)
-    return limit === undefined ? ids : ids.limit(limit)
-  })
-  return sql`${t.id} in ((${own}) union (${guests}))`
 }
 
 function conditions (

@@ -2,7 +2,7 @@ import type postgres from 'postgres'
 import type { BookingState, CalendarQuery } from '#schemas/booking.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { addDays, dayInRome, isDay, type Day } from '#src/lib/time.ts'
-import { inBatches, type Run } from '#src/http/list-responses.ts'
+import { type Batch, inBatches } from '#src/http/list-responses.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 
 /** Entries per batch. The limit bounds the memory for a response. */
@@ -10,7 +10,7 @@ const BATCH = 1000
 
 const LAST_DAY = '9999-12-31'
 
-/** A span of days; `end` is exclusive. Null: no bound on this side. Bookings that are not confirmed occupy no day. */
+/** A span of days. `end` is exclusive. Null: no bound on this side. Bookings that are not confirmed occupy no day. */
 interface Span { start: Day | null, end: Day | null, stato: BookingState }
 
 /** The last entry of a batch. */
@@ -23,25 +23,24 @@ export function calendar (sql: postgres.Sql, span: Span): JsonPieces {
 
 async function readBatch (
   sql: postgres.Sql, { start, end, stato }: Span, { day, id }: Position
-): Promise<Run<Position>> {
-  const [batch] = await sql<[Run<Position>]>`
-    with entries as (
-      select id, nome_cognome as title, check_in as start, check_out as "end", '/prenotazioni/' || id as url, stato,
-        row_number() over (order by check_in, id) as place
+): Promise<Batch<Position>> {
+  // The limits are literals. For a parameter PostgreSQL expects a tenth of the table, and then reads all bookings by
+  // arrival. `format` takes two thirds of the time of `row_to_json`, and arrays less than a window function.
+  const [most, more] = [BATCH, BATCH + 1].map((rows) => sql.unsafe(String(rows)))
+  const [row] = await sql<[{ json: string | null, day: Day, id: number, more: boolean }]>`
+    select array_to_string((array_agg(json))[:${most!}], ',') as json,
+      (array_agg(check_in))[${most!}] as day, (array_agg(id))[${most!}] as id, count(*) > ${most!} as more
+    from (
+      select id, check_in, format(
+        '{"id":%s,"title":%s,"start":"%s","end":"%s","url":"/prenotazioni/%1$s","stato":"%5$s"}',
+        id, to_json(nome_cognome), check_in, check_out, stato) as json
       from prenotazioni
       where daterange(check_in, check_out, '[)') && daterange(${start}::date, ${end}::date, '[)')
         and stato = ${stato}
         and (check_in, id) > (${day}::date, ${id}::int)
-      order by check_in, id limit ${BATCH + 1}
-    )
-    select
-      string_agg((select row_to_json(r) from (select id, title, start, "end", url, stato) r)::text, ',' order by place)
-        filter (where place <= ${BATCH}) as json,
-      case when count(*) > ${BATCH} then
-        (select json_build_object('day', start, 'id', id) from entries where place = ${BATCH})
-      end as next
-    from entries`
-  return batch
+      order by check_in, id limit ${more!}
+    ) as entries`
+  return { json: row.json, next: row.more ? { day: row.day, id: row.id } : null }
 }
 
 /** Validation errors of a calendar's bounds. */
@@ -58,7 +57,7 @@ export function calendarErrors ({ start, end }: Readonly<Record<string, unknown>
 
 /**
  * The span that FullCalendar requests with `start` and `end`, validated by `calendarErrors`. An instant with an offset
- * means the day written in it. One in UTC (`Z`) means the day in Rome. An `end` after midnight still includes its day.
+ * means the day written in it. In UTC (`Z`) it means the day in Rome. An `end` after midnight still includes its day.
  */
 export function calendarSpan ({ start, end, stato = 'confermata' }: CalendarQuery): Span {
   return { start: boundary('start', start), end: boundary('end', end), stato }
@@ -79,7 +78,7 @@ function boundary (campo: 'start' | 'end', text: string | undefined): Day | null
   return campo === 'end' && !atMidnight ? inCalendar(addDays(day, 1)) : day
 }
 
-/** A day with a four-digit year. Later days become the last one, which no stay reaches. */
+/** A day with a four-digit year. Later days become the last day, which no stay reaches. */
 function inCalendar (day: string): Day {
   const padded = day.padStart(LAST_DAY.length, '0')
   return isDay(padded) ? padded : LAST_DAY

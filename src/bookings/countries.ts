@@ -18,7 +18,7 @@ const EVERYDAY: Readonly<Record<string, string>> = {
   TW: 'Taiwan'
 }
 
-/** The countries of ISO 3166-1 with their Italian names, in alphabetical order; `id` is the numeric code. */
+/** The countries of ISO 3166-1 with their Italian names, in alphabetical order. `id` is the numeric code. */
 export function listCountries (): Country[] {
   countries.registerLocale(italian)
   return Object.entries(countries.getNames('it', { select: 'official' }))

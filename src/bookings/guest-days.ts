@@ -3,7 +3,7 @@ import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Stay } from './stay.ts'
 
-/** A guest's own arrival and departure. Null or empty: that of the booking. */
+/** A guest's own arrival and departure. Null or empty means the day of the booking. */
 export interface OwnDays { arrivo?: string | null | undefined, partenza?: string | null | undefined }
 
 /** The nights of a guest, from the arrival to the day before the departure. */

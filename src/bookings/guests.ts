@@ -18,7 +18,7 @@ const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`e
  * @param noteDone further writes in the same transaction
  * @returns the number of guests that the booking now has
  * @throws PrenotazioneNonTrovata
- * @throws CampiNonValidi when more guests than `numero_ospiti` stay in one night, or outside the stay
+ * @throws CampiNonValidi when more guests than `numero_ospiti` stay in one night, or a guest has days outside the stay
  */
 export function saveGuests (
   db: Database,
@@ -96,7 +96,7 @@ export async function placeGuest (
 
 export type SavedGuest = typeof ospiti.$inferSelect
 
-/** Call it only after the row is locked. The time of an update that waits for the lock is when the wait began. */
+/** Call it only after the row is locked. Otherwise it would store the time before the wait for the lock. */
 async function noteChange (tx: Transaction, id: number): Promise<void> {
   await tx.update(prenotazioni)
     .set({

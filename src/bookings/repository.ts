@@ -9,6 +9,8 @@ import { italianDay } from '#src/lib/time.ts'
 import { asJson } from '#src/database/columns.ts'
 import type { AuditEntry, Author } from '#src/services/audit/log.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
+import { keptStatements, placeholders } from '#src/database/kept-statements.ts'
+import type { DoneNote } from '#src/http/idempotency/plugin.ts'
 import { bookingColumns, detailColumns } from './booking-columns.ts'
 import type { GuestsRemoved } from './booking-hooks.ts'
 import { leftOutFaults } from './guest-days.ts'
@@ -20,15 +22,19 @@ import { freeUnits } from './units/unit-repository.ts'
 /** A booking and its current version number, which is its ETag. */
 interface Versioned { booking: Booking, versione: number }
 
+/** A new booking as JSON. */
+interface Created { json: string, id: number, versione: number }
+
 /** The personal-data report before and after the deletion. */
-interface Erasure<Told> { existed: boolean, before: Told, after: Told }
+interface Erasure<Report> { existed: boolean, before: Report, after: Report }
 
 /** Further writes in the same transaction. */
 type NoteDone = (tx: Transaction) => Promise<void>
 
-/** The versions that a change accepts; undefined accepts any. */
+/** The versions that a change accepts. Undefined accepts any. */
 type Expected = ReadonlySet<number> | undefined
 
+const runKept = keptStatements()
 const versionedColumns = { ...bookingColumns, versione: t.versione }
 
 export type BookingRepository = ReturnType<typeof bookingRepository>
@@ -58,16 +64,20 @@ export function bookingRepository (
     },
 
     /**
-     * @param noteDone further writes in the same transaction; without it a single statement runs
+     * Creates a booking in one statement. Triggers write its nights, its event and the counts.
+     * @param doneNote a further write of the same statement
+     * @returns JSON written by PostgreSQL
      * @throws UnitaOccupata, CampiNonValidi
      */
-    async create (booking: BookingCreation, noteDone?: NoteDone): Promise<Versioned> {
-      if (noteDone === undefined) return await occupying(() => insert(db, booking))
-      return await occupying(() => db.transaction(async (tx) => {
-        const created = await insert(tx, booking)
-        await noteDone(tx)
-        return created
-      }))
+    async create (booking: BookingCreation, doneNote: DoneNote | undefined): Promise<Created> {
+      const values: Record<string, unknown> = bookingValues(booking)
+      const names = Object.keys(values).filter((name) => values[name] !== undefined).sort()
+      const key = [doneNote !== undefined, ...names].join()
+      const [created] = await occupying(() => runKept<Created[]>(db, key, { ...values, ...doneNote?.values }, () =>
+        db.with(...doneNote ? [doneNote.note] : []).insert(t)
+          .values(placeholders(names) as unknown as typeof t.$inferInsert)
+          .returning({ json: asJson(bookingColumns).as('json'), id: t.id, versione: t.versione })))
+      return created!
     },
 
     /**
@@ -115,7 +125,7 @@ export function bookingRepository (
      * @throws errors of `beforeDelete` hooks
      * @throws RegistroNonDisponibile
      */
-    erase<Told> (id: number, author: Author, describe: (db: Executor) => Promise<Told>): Promise<Erasure<Told>> {
+    erase<Report> (id: number, author: Author, describe: (db: Executor) => Promise<Report>): Promise<Erasure<Report>> {
       return db.transaction(async (tx) => {
         const found = await lock(tx, [id])
         const before = await describe(tx)
@@ -140,14 +150,11 @@ async function lock (tx: Transaction, ids: readonly number[]): Promise<number[]>
   return present.map(({ id }) => id)
 }
 
-async function insert (
-  db: Executor,
+/** The columns of a new booking. @throws CampiNonValidi for the errors of `newStayErrors` */
+export function bookingValues (
   { check_in, check_out, numero_notti, email = null, telefono = null, idf_gen = null, ...rest }: BookingCreation
-): Promise<Versioned> {
-  const stay = newStay({ check_in, check_out, numero_notti })
-  const [created] = await db.insert(t).values({ ...priced(rest), ...stay, email, telefono, idf_gen })
-    .returning(versionedColumns).prepare('booking_creation').execute()
-  return versioned(created!)
+) {
+  return { ...priced(rest), ...newStay({ check_in, check_out, numero_notti }), email, telefono, idf_gen }
 }
 
 async function update (

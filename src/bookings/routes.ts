@@ -11,7 +11,6 @@ import { SaveGuests, SaveGuestsResponse } from '#schemas/guest.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import type { Transaction } from '#src/database/connect.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { calendar, calendarErrors, calendarSpan } from './calendar.ts'
@@ -19,10 +18,12 @@ import { listCountries } from './countries.ts'
 import { etag, expectedVersions, isKnown } from '#src/lib/etag.ts'
 import { saveGuests } from './guests.ts'
 import { countedPage, wholeList } from './booking-list.ts'
+import { csvRoutes } from './csv/csv-routes.ts'
 import { privacyRoutes } from './privacy/routes.ts'
 import { bookingRepository } from './repository.ts'
 import { createSearch, ensureSearchIndex } from './booking-search.ts'
 import { givenStayErrors, newStayErrors } from './stay.ts'
+import { establishmentRecordRoutes } from './establishments/establishment-record-routes.ts'
 import { ensureNoOverlap } from './units/overlap.ts'
 import { unitRoutes } from './units/unit-routes.ts'
 
@@ -83,7 +84,7 @@ const countriesRoute = route({ access: 'auth' }, 'listPaesi', 'I paesi di ISO 31
   response: { 200: CountryList }
 })
 
-/** Bookings, their guests and the calendar. */
+/** Registers the routes of bookings, their guests and the calendar. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
   const repository = bookingRepository(app)
   const search = createSearch(app)
@@ -91,13 +92,15 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   await ensureNoOverlap(app)
   const countries = { data: listCountries() }
   await app.register(privacyRoutes, { repository })
+  await app.register(establishmentRecordRoutes)
   await app.register(unitRoutes, { repository })
+  await app.register(csvRoutes, { search })
 
   app.get('/api/prenotazioni', calendarRoute, async (request, reply) =>
     reply.sendPieces(calendar(app.sql, calendarSpan(request.query))))
 
   app.get('/api/v1/prenotazioni', listRoute, async (request, reply) => {
-    const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, ...filters } = request.query
+    const { limit = DEFAULT_LIMIT, cursor, conteggio, ...filters } = request.query
     const isSearch = filters.q !== undefined
     const caller = request.principal!.id
     if (request.query.limit === undefined && cursor === undefined) {
@@ -122,11 +125,9 @@ const bookings: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post('/api/v1/prenotazioni', createRoute, async (request, reply) => {
-    // Without an Idempotency-Key the insert is a single statement.
-    const noteDone = request.idempotencyKey === null ? undefined : (tx: Transaction) => request.noteDone(tx)
-    const { booking, versione } = await repository.create(request.body, noteDone)
-    reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${booking.id}`)
-    return { data: booking, status: 201 }
+    const { json, id, versione } = await repository.create(request.body, request.doneNote())
+    reply.code(201).header('etag', etag(versione)).header('location', `/api/v1/prenotazioni/${id}`)
+    return sendJson(reply, `{"data":${json},"status":201}`)
   })
 
   app.put('/api/v1/prenotazioni/:id', updateRoute, async (request, reply) => {

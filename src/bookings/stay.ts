@@ -37,7 +37,7 @@ export function changedStay (
   return ordered({ check_in, check_out: current.check_out }, 'check_in')
 }
 
-/** Validation errors of a new booking's days. Values that are no day or no number are skipped. */
+/** Validation errors of a new booking's days. Values that are not a day or a number are skipped. */
 export function newStayErrors (fields: Readonly<Record<string, unknown>>): FieldError[] {
   if (fields.check_out === undefined && fields.numero_notti === undefined) return [...NO_END]
   return givenStayErrors(fields)
@@ -83,7 +83,7 @@ function orderErrors ({ check_in, check_out }: Stay, campo: keyof Stay = 'check_
   return []
 }
 
-/** A departure after the year 9999 is no valid day. The schema rejects a number of nights out of bounds. */
+/** A departure after the year 9999 is not a valid day. The schema rejects a number of nights out of bounds. */
 function departureErrors (check_in: Day, nights: number): FieldError[] {
   if (nights < 1 || nights > MAX_BOOKED_NIGHTS || isDay(addDays(check_in, nights))) return []
   return [{ campo: 'numero_notti', messaggio: 'porta la partenza oltre il calendario' }]

@@ -8,7 +8,7 @@ import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
-import { PrenotazioneNonTrovata } from './errors.ts'
+import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import { guestDays, type GuestDays, type OwnDays } from './guest-days.ts'
 import type { Stay } from './stay.ts'
 
@@ -35,7 +35,7 @@ const versionedColumns = { ...columns, stato: t.stato, versione: t.versione }
 const isConfirmed = eq(t.stato, 'confermata')
 
 /**
- * The stays with arrival from `from` to `to`, both included; a missing bound is open. Returns a query. The caller
+ * The stays with arrival from `from` to `to`, both included. A missing bound is open. Returns a query. The caller
  * executes it, or joins it as a subquery with `.as('p')`, so that the database joins many stays.
  * @param confirmed leaves out stays that are not confirmed
  */
@@ -57,7 +57,7 @@ export function staysDuring (db: Executor, { from, to }: { from: Day, to: Day })
     ))
 }
 
-/** The stays with these ids, as a query like that of `staysByArrival`. Unknown ids are ignored. */
+/** The stays with these ids, as a query, like `staysByArrival`. Unknown ids are ignored. */
 export function staysById (db: Executor, ids: readonly number[]) {
   return db.select(datedColumns).from(t).where(isOneOf(t.id, ids))
 }
@@ -92,6 +92,20 @@ export async function lockStay (
     .prepare('stay_locked').execute()
   if (!found) throw new PrenotazioneNonTrovata()
   return found
+}
+
+/**
+ * Locks a booking until the transaction ends, unless any version is expected.
+ * @throws PrenotazioneNonTrovata
+ * @throws PrenotazioneModificata when the booking is not at an expected version
+ */
+export async function requireVersion (
+  tx: Transaction, id: number, expected: ReadonlySet<number> | undefined
+): Promise<void> {
+  if (expected === undefined) return
+  const [found] = await tx.select({ versione: t.versione }).from(t).where(eq(t.id, id)).for('update')
+  if (!found) throw new PrenotazioneNonTrovata()
+  if (!expected.has(found.versione)) throw new PrenotazioneModificata()
 }
 
 /**
@@ -168,7 +182,10 @@ export function nightsOf ({ check_in, numero_notti }: Pick<StayWithGuests, 'chec
   return (guest: OwnDays): GuestDays => guestDays(guest, stay)
 }
 
-async function withGuests (db: Executor, stays: Omit<StayWithGuests, 'ospiti'>[]): Promise<StayWithGuests[]> {
+/** Adds the saved guests of stays, which one statement reads. */
+export async function withGuests<S extends { id: number }> (
+  db: Executor, stays: readonly S[]
+): Promise<(S & Pick<StayWithGuests, 'ospiti'>)[]> {
   const byStay = await savedGuests(db, stays.map(({ id }) => id))
   return stays.map((stay) => ({ ...stay, ospiti: byStay.get(stay.id) ?? [] }))
 }
@@ -179,6 +196,14 @@ export async function apartmentsOfUnits (db: Executor, ids: readonly number[]): 
   const found = await db.select({ id: t.id, apartment: unita.id_appartamento }).from(t)
     .innerJoin(unita, eq(unita.id, t.unita_id)).where(and(isOneOf(t.id, ids), isNotNull(unita.id_appartamento)))
   return new Map(found.map(({ id, apartment }) => [id, apartment!]))
+}
+
+/** The establishment of each booking's unit. A booking without a unit is not in the map. */
+export async function establishmentsOf (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, number>> {
+  if (ids.length === 0) return new Map()
+  const found = await db.select({ id: t.id, establishment: unita.struttura_id }).from(t)
+    .innerJoin(unita, eq(unita.id, t.unita_id)).where(isOneOf(t.id, ids))
+  return new Map(found.map(({ id, establishment }) => [id, establishment]))
 }
 
 /** The saved guests of bookings, in order. A booking without guests is not in the map. */
@@ -222,7 +247,7 @@ export async function welcomedStay (db: Executor, id: number): Promise<WelcomedS
 export interface DayCounts {
   arrivals: number
   departures: number
-  /** The main guest of the next arrival, on that day or later; null without one. */
+  /** The main guest of the next arrival, on that day or later. Null without one. */
   next_guest: string | null
 }
 
@@ -239,7 +264,7 @@ export async function countDay (sql: postgres.Sql, day: Day): Promise<DayCounts>
   return row
 }
 
-/** The countries with the most bookings, in descending order; at most `limit`. */
+/** The countries with the most bookings, in descending order. At most `limit`. */
 export async function countByCountry (
   sql: postgres.Sql,
   limit: number

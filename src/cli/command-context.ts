@@ -50,7 +50,7 @@ export function createContext (terminal: Terminal, options: { json?: boolean, ur
 /**
  * Normalizes a server's base URL, without a trailing slash.
  * @param source the setting that contains the text, for the error
- * @throws CliError when the URL is not http or https, or contains more than an address
+ * @throws CliError when the URL is not http or https, or contains credentials, query or fragment
  */
 export function baseUrl (text: string, source: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined

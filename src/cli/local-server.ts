@@ -47,7 +47,7 @@ export async function callLocalServer (context: Context, path: string, request: 
   if (key === undefined) throw configError('IDP_SERVICE_KEY: con un provider esterno è necessaria')
   const base = listeningAddress(config)
   const response = await context.send(base, path, { ...request, headers: { authorization: `Bearer ${key}` } })
-  // A server of another environment does not know the key. During maintenance it responds with 503 MANUTENZIONE.
+  // A server of another environment rejects the key with 401 or 403, or during maintenance with 503 MANUTENZIONE.
   if ([401, 403].includes(response.status) || refusal(response).codice === 'MANUTENZIONE') {
     throw new CliError(
       EXIT.credentials,

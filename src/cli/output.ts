@@ -13,7 +13,7 @@ export function createOutput ({ stdout, stderr }: Terminal, json: boolean) {
     result (text: string, value: unknown): void {
       stdout.write(`${json ? JSON.stringify(value, null, 2) : text}\n`)
     },
-    /** Prints a remark, which is no part of the result. */
+    /** Prints a remark, which is not part of the result. */
     note (text: string): void {
       if (!json) stderr.write(`${line(text)}\n`)
     },
@@ -63,13 +63,13 @@ export function table (columns: readonly Column[], rows: readonly (readonly stri
     .join('\n')
 }
 
-/** Names and values, one pair per line. A dash stands for an unknown value. */
+/** Names and values, one pair per line. An unknown value is shown as a dash. */
 export function card (fields: readonly (readonly [name: string, value: string | null])[]): string {
   const widest = Math.max(...fields.map(([name]) => width(name)))
   return fields.map(([name, value]) => padded(name, widest) + GAP + (value === null ? '—' : line(value))).join('\n')
 }
 
-// The Swedish form is the ISO one: 2026-11-21 10:30.
+// The Swedish locale writes dates as in ISO 8601: 2026-11-21 10:30.
 const minutes = new Intl.DateTimeFormat('sv-SE', { timeZone: 'Europe/Rome', dateStyle: 'short', timeStyle: 'short' })
 
 /** Day and time in Italy of an ISO 8601 instant. Other text is returned unchanged. */

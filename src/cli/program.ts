@@ -19,7 +19,7 @@ import { serverEnvironment } from './local-server.ts'
 import type { Terminal } from './terminal.ts'
 import { table } from './output.ts'
 
-/* The library's own texts, in Italian. */
+/* Italian texts for the help that Commander prints. */
 
 const TITLES: Readonly<Record<string, string>> = {
   'Usage:': 'Uso:',
@@ -63,7 +63,7 @@ const identifier = (option: string) => integer(option, 1, Id.maximum ?? Infinity
 const someOf = (option: string, values: readonly string[]) => (text: string, before: string[] = []): string[] =>
   [...before, oneOf(option, values)(text)]
 
-/** Wraps a command's action. It gets the context first, then the arguments of the library. */
+/** Wraps a command's action. The action gets the context first, then the arguments from Commander. */
 type Run = <A extends unknown[]>(work: (context: Context, ...args: A) => Promise<Exit>) => (...args: A) => Promise<void>
 
 /**
@@ -81,9 +81,9 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
     .configureHelp(inItalian)
     .configureOutput({
       writeOut: (text) => { terminal.stdout.write(text) },
-      // Help is printed to standard error when it was not requested, because a command is missing.
+      // When the command is missing, Commander prints help to standard error.
       writeErr: (text) => { if (program.opts().json !== true) terminal.stderr.write(text) },
-      // The caller of this function writes the message, in Italian.
+      // `run-command.ts` prints errors, in Italian.
       outputError: () => {},
       getOutHelpWidth: () => terminal.stdout.columns ?? 80,
       getErrHelpWidth: () => terminal.stderr.columns ?? 80

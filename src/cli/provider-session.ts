@@ -18,7 +18,7 @@ export function askProvider (
 }
 
 /**
- * The sign-in in a response of the provider.
+ * Reads the sign-in from a response of the provider.
  * @throws CliError for a refusal
  */
 export function signedIn ({ url, apikey }: Provider, response: ApiResponse): SignIn {
@@ -32,7 +32,7 @@ function accepted<T extends object> (response: ApiResponse, ...fields: (keyof T 
   return expectBody<T>(response, ...fields)
 }
 
-/** Texts of this program for the error codes of the provider. */
+/** Italian messages for the provider's error codes. */
 const REFUSALS: Readonly<Record<string, string>> = {
   invalid_credentials: 'E-mail o password non corrette',
   user_banned: 'Questo utente è sospeso: rivolgersi a un amministratore',
@@ -57,14 +57,14 @@ function refused ({ status, headers, body }: ApiResponse): CliError {
 const APP_CODE = /^\d{6}$/
 
 /**
- * Asks a person with a second factor for an app's code or a recovery code, and proves it.
+ * Asks a person with a second factor for an app's code or a recovery code, which the provider verifies.
  * @returns the sign-in after this step
  * @throws CliError
  */
 export async function proveSecondFactor (context: Context, person: SignIn): Promise<SignIn> {
   const { terminal } = context
   const apps = verifiedFactors(person, 'totp')
-  // Devices (WebAuthn) need a browser.
+  // A security key (WebAuthn) needs a browser.
   if (apps.length === 0 && verifiedFactors(person, 'recovery_code').length === 0) {
     if (verifiedFactors(person, 'webauthn').length === 0) return person
     throw required(

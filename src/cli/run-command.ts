@@ -16,7 +16,7 @@ export async function run (args: readonly string[], terminal: Terminal): Promise
     await program.parseAsync(args, { from: 'user' })
     return exit
   } catch (err) {
-    // The library also throws after it has printed help or the version.
+    // Commander also throws after it has printed help or the version.
     if (err instanceof CommanderError && err.exitCode === 0) return EXIT.ok
     const problem = problemOf(err)
     const json = program.opts().json === true
@@ -44,7 +44,7 @@ const PROBLEMS: Readonly<Record<string, string>> = {
 }
 
 /**
- * A usage error in one line. The library's message quotes the invalid part. Its second line may suggest a correction.
+ * A usage error in one line. Commander's message quotes the invalid part. Its second line may suggest a correction.
  */
 function usageProblem ({ code, message }: CommanderError): CliError {
   const quoted = /'(.*)'/.exec(message)?.[1]

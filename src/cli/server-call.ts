@@ -12,7 +12,7 @@ export interface Request {
 export interface ApiResponse {
   status: number
   headers: Headers
-  /** The parsed JSON. Undefined for a body that is no JSON. */
+  /** The parsed JSON. Undefined for a body that is not JSON. */
   body: unknown
 }
 
@@ -31,7 +31,7 @@ const REASONS: Readonly<Record<string, string>> = {
 const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
 
 /**
- * Sends one request and returns the whole response, whatever its status. Does not follow redirects, because these would
+ * Sends one request and returns the whole response, with any status. Does not follow redirects, because these would
  * forward the credentials.
  * @param base a base URL from `baseUrl`
  * @throws CliError without a response in time
@@ -55,7 +55,7 @@ export async function exchange (base: string, path: string, request: Request): P
   }
 }
 
-/** The parsed JSON. Undefined when the text is no JSON. */
+/** The parsed JSON. Undefined when the text is not JSON. */
 export function parsedJson (text: string): unknown {
   try {
     return JSON.parse(text)
@@ -99,7 +99,7 @@ export function refusal ({ status, body }: ApiResponse): CliError {
   )
 }
 
-/** The fields of an unknown value. Undefined when it is no object. */
+/** The fields of an unknown value. Undefined when it is not an object. */
 export function fieldsOf (value: unknown): Record<string, unknown> | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
     ? value as Record<string, unknown>

@@ -9,7 +9,7 @@ import { isKey } from './stored-key.ts'
 import { ask, isInteractive, secretOf } from './terminal.ts'
 
 /**
- * Signs a person in, creates a key and signs out again, even after a failure.
+ * Signs a person in and creates a key. Always signs out again, even after a failure.
  * @param email if missing, the terminal asks for it
  * @throws CliError
  */
@@ -42,7 +42,7 @@ export async function mintKey (
 }
 
 /**
- * A key that a person has created on the server's pages, with the data that the server returns about it.
+ * Reads a key that a person has created on the server's pages. The server returns the key's id and expiry.
  * @throws CliError when the server rejects it
  */
 export async function givenKey (

@@ -21,7 +21,7 @@ export function keyFile (terminal: Terminal): string {
 }
 
 /**
- * The stored key, and whether other users can read its file; undefined without a file.
+ * The stored key, and whether other users can read its file. Undefined without a file.
  * @throws CliError when the file cannot be used
  */
 export async function readKey (terminal: Terminal): Promise<{ stored: StoredKey, exposed: boolean } | undefined> {
@@ -55,7 +55,7 @@ export async function writeKey (terminal: Terminal, stored: StoredKey): Promise<
   }
 }
 
-/** Whether a header can carry the value. Otherwise the error of `fetch` would quote it. */
+/** Whether the value is allowed in a header. For other values, the error of `fetch` would contain the key. */
 export function isKey (value: unknown): value is string {
   return typeof value === 'string' && /^[\x21-\x7e]+$/.test(value)
 }

@@ -45,7 +45,7 @@ export async function ask ({ stdin, stderr }: Terminal, question: string, hidden
     return await response
   } finally {
     lines.close()
-    // While input is hidden, Enter does not end the line of the question.
+    // Hidden input does not echo Enter, so the line of the question is still open.
     if (hidden) stderr.write('\n')
   }
 }

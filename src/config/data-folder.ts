@@ -22,7 +22,7 @@ const REASONS: Readonly<Record<string, string>> = {
 
 /**
  * Creates `DATA_DIR` if it is missing (mode 0700), and checks that it is writable.
- * @throws ConfigError , which names DATA_DIR
+ * @throws ConfigError, which names DATA_DIR
  */
 export function makeDataFolder (folder: string): void {
   try {
@@ -35,7 +35,7 @@ export function makeDataFolder (folder: string): void {
 
 /**
  * Checks that `BACKUP_DIR` exists and is writable. It is not created, because its disk may not be mounted.
- * @throws ConfigError , which names BACKUP_DIR
+ * @throws ConfigError, which names BACKUP_DIR
  */
 export function requireBackupFolder (folder: string): void {
   try {

@@ -26,8 +26,8 @@ export interface MasterKey {
 
 /**
  * The master key: 32 bytes from base64, else from `DATA_DIR/master.key`, else generated into that file (mode 0600). No
- * key is generated next to an existing database, because that has another key. Servers that start together on an empty
- * folder get the same key.
+ * key is generated next to an existing database, because the database has another key. Servers that start together on
+ * an empty folder get the same key.
  * @throws Error (Italian, without the key) if it is malformed, readable by others or lost
  */
 export function masterKey (base64: string | undefined, dataDir: string): MasterKey {

@@ -8,7 +8,7 @@ interface EmailContent { html: string, text: string }
 const DEPTH_MAX = 100
 const ELEMENTS_MAX = 10_000
 
-/** Allowed CSS values: words, lengths, colours and fonts. URLs and negative lengths could fetch or cover content. */
+/** Allowed CSS values: words, lengths, colours and fonts. URLs load content, and negative lengths can hide some. */
 const STYLE = /^(?!-|.*[ ,]-\d)(?:rgba?\([\d., ]+\)|[\w #%.,'"-]){1,100}$/i
 
 /** CSS properties that cannot affect other elements. */

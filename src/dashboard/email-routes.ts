@@ -40,7 +40,7 @@ const emailsRoute = {
   }
 } as const
 
-/** Mails that administrators write. */
+/** Routes of the mails that administrators write. */
 const emails: FastifyPluginAsyncTypebox<{ keys: Keys }> = async (app, { keys }) => {
   const { db, mail } = app
   app.addSchema(Email)

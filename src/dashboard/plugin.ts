@@ -64,7 +64,7 @@ const countriesRoute = {
   }
 } as const
 
-/** The first requests of a single-page application (version, sitemap, widget, map), and mails that a person writes. */
+/** Routes that a web front end requests first (version, sitemap, widget, map), and mails that a person writes. */
 const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { config, keys, clock }) => {
   const { sql } = app
   let running: Promise<Running> | undefined

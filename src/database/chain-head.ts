@@ -54,7 +54,7 @@ export interface ChainHead {
 
 /**
  * The file is read each time, because another process with the same folder may have noted a later row. Statements are
- * prepared, because a Send waits for them. Then each takes one round trip, and no planning.
+ * prepared, because a Send waits for them. A prepared statement takes one round trip and no planning.
  *
  * This process notes rows in order, so that an earlier row never replaces a later one. Two processes with a common
  * folder may note at the same time. Then the earlier row may stay until the next note.
@@ -93,7 +93,7 @@ export function chainHead (file: string, chain: Chain): ChainHead {
   async function noteNext (db: Executor, link: Link | undefined): Promise<void> {
     const noted = link && await last().catch(() => undefined)
     if (noted && noted.id >= link.id && await has(db, noted)) return
-    // Without rows the file is deleted, so that a process accepts this chain when it writes the first row.
+    // For an empty chain the file is deleted. Otherwise its first row would be reported as a chain that lost rows.
     const writing = link ? writeAtomically(file, JSON.stringify(link)) : rm(file, { force: true })
     await writing.catch((cause: unknown) => { throw new HeadFileError(`${name} cannot be written`, { cause }) })
   }

@@ -4,7 +4,7 @@ import { createSockets, type Sockets } from './sockets.ts'
 /** Settings of every database session. */
 const OWN_SESSION = {
   statement_timeout: 30_000,
-  // If a process is suspended inside a transaction, PostgreSQL rolls it back before other transactions time out. A
+  // If a process is paused inside a transaction, PostgreSQL rolls it back before other transactions time out. A
   // single statement is not covered between its result and its commit.
   idle_in_transaction_session_timeout: 20_000,
   // Detects a dead peer within a minute. Values in seconds. Ignored for Unix sockets.
@@ -31,8 +31,8 @@ export function openClient (
   return postgres(url, {
     ...login,
     max,
-    // Saves a query for all array types on each new connection. Instead, arrays are passed as text (`'{1,2}'::int[]`).
-    // This also avoids that `sql.reserve()` waits forever (porsager/postgres#751).
+    // Saves one query per connection, for the array types. So arrays are passed as text (`'{1,2}'::int[]`). This also
+    // keeps `sql.reserve()` from waiting forever (porsager/postgres#751).
     fetch_types: false,
     idle_timeout: 300,
     connect_timeout: 10,
@@ -52,8 +52,8 @@ export function openClient (
 }
 
 /**
- * Whether to connect only to the primary: for several hosts, unless the URL has another setting. With `read-write` the
- * driver (postgres 3.4.9) also accepts a standby of PostgreSQL 14 and later.
+ * Whether to connect only to the primary. True for several hosts, unless the URL has another setting. With `read-write`
+ * the driver (postgres 3.4.9) also accepts a standby of PostgreSQL 14 and later.
  */
 function wantsPrimary (url: string): boolean {
   return /^\w+:\/\/[^/?]*,/.test(url) && !/[?&]target_session_attrs=(?:standby|prefer-standby|read-only)\b/.test(url)

@@ -28,3 +28,8 @@ export function containing (text: string): string {
 export function isOneOf (column: SQLWrapper, ids: Iterable<number>): SQL {
   return sql`${column} = any(${`{${[...ids].join()}}`}::int[])`
 }
+
+/** Matches one of many values of a `bytea` column, given as hex, with one array parameter. */
+export function isOneOfBytes (column: SQLWrapper, values: readonly string[]): SQL {
+  return sql`${column} = any(${`{${values.map((hex) => `"\\\\x${hex}"`).join()}}`}::bytea[])`
+}

@@ -4,7 +4,7 @@ import { openClient, type SessionSettings } from './client.ts'
 import { createSockets, type Sockets } from './sockets.ts'
 
 /** The database for repositories. A repository takes an `Executor`, so that it can run inside a transaction. */
-export type Database = PostgresJsDatabase
+export type Database = PostgresJsDatabase & { $client: postgres.Sql }
 export type Transaction = Parameters<Parameters<Database['transaction']>[0]>[0]
 export type Executor = Database | Transaction
 

@@ -7,7 +7,7 @@ const SECOND_MS = 1000
 /** Seconds between a response and the next query. */
 const REST = 4
 /** Timeout of the query in seconds. Other statements may take longer, because the check has its own idle connection. */
-const PATIENCE = 8
+const TIMEOUT = 8
 
 interface HealthCheck {
   /** Checks now, with a timeout of at most this many seconds. */
@@ -23,21 +23,21 @@ interface HealthCheck {
 export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBaseLogger): HealthCheck {
   const own = createSockets()
   const { sql, close } = connect(url, 1, {}, own)
-  let patience = PATIENCE
+  let timeout = TIMEOUT
   let rested = 0
   let isAsked = false
-  /** Seconds that this process's own timer has counted. While the process is suspended, it counts none. */
+  /** Seconds that this process's own timer has counted. While the process is paused, it counts none. */
   let waited = 0
 
   function ask (): void {
     isAsked = true
-    sql`select 1`.then(hear, (err: unknown) => {
+    sql`select 1`.then(onResponse, (err: unknown) => {
       // An error is also a response. If the server is down, the driver reports it.
-      if (!sockets.areCut && connectionCode(err) !== 'CONNECT_TIMEOUT') hear()
+      if (!sockets.areCut && connectionCode(err) !== 'CONNECT_TIMEOUT') onResponse()
     }).finally(() => { isAsked = false })
   }
 
-  function hear (): void {
+  function onResponse (): void {
     waited = 0
     rested = 0
     if (!sockets.areCut) return
@@ -56,12 +56,12 @@ export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBas
 
   const timer = setInterval(() => {
     if (!isAsked && (sockets.areCut || rested++ >= REST)) return ask()
-    if (isAsked && waited++ >= patience) giveUp()
+    if (isAsked && waited++ >= timeout) giveUp()
   }, SECOND_MS).unref()
 
   return {
     hurry (seconds) {
-      patience = Math.min(patience, seconds)
+      timeout = Math.min(timeout, seconds)
       if (!isAsked) ask()
     },
 

@@ -27,10 +27,12 @@ export const LOCKS = {
   eventWake: 168_184,
   /** The number of webhooks, which is limited. */
   webhooks: 168_185,
-  /** A backup reads the files of its snapshot. Before it removes files, a server tries to take this lock shared. */
+  /** A backup holds it while it reads files. A server tries to take it shared before it removes files. */
   backup: 168_186,
-  /** With the id of a unit: who occupies it, locked by the function `occupa`. */
+  /** With the id of a unit: the nights in which it is occupied, locked by the function `occupa`. */
   units: 168_187,
+  /** Imports of bookings, so that two of them do not add the same code. */
+  bookingImports: 168_188,
   /** The role of the SQL console and its rights. */
   sqlRole: 168_190,
   /** Numbers of the sandbox apartments of an account. The second number is a hash of the account's name. */

@@ -19,8 +19,8 @@ const LONGER_MS = 1300
 const LONGER_EVERY = 5
 /** Pause in which the queued queries run. */
 const PAUSE_MS = 1000
-/** A table that is locked for longer is locked by something other than a request. */
-const PATIENCE_MS = 30_000
+/** Maximum wait for a locked table. Requests lock tables for less. */
+const LOCKED_MAX_MS = 30_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
@@ -38,7 +38,7 @@ export async function retryOnLockTimeout<T> (sql: postgres.Sql, work: () => Prom
       return await work()
     } catch (err) {
       if (postgresError(err)?.code !== LOCK_NOT_AVAILABLE || performance.now() > limit) throw err
-      limit = Math.min(limit, performance.now() + PATIENCE_MS)
+      limit = Math.min(limit, performance.now() + LOCKED_MAX_MS)
       await sleep(PAUSE_MS)
     }
   }

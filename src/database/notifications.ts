@@ -99,7 +99,7 @@ export function listenForNotifications (
   }
 
   async function ready () {
-    // Called once. The driver retries by itself, even if the first attempt fails.
+    // One call suffices. The driver retries by itself, even if the first attempt fails.
     listening ??= sql
       .listen(NOTIFICATION_CHANNEL, onNotification, () => {
         isListening = true

@@ -23,7 +23,7 @@ declare module 'fastify' {
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
     /** The URL for threads, which open their own sessions. It contains the password. */
     databaseUrl: string
-    /** Called on shutdown, which then does not wait for a database that does not respond. */
+    /** Called at shutdown, so that it does not wait for a database that does not respond. */
     hurryEnd (): void
   }
 }
@@ -36,7 +36,7 @@ interface DatabaseOptions {
 
 /** Timeouts of the health check in seconds: during shutdown, and after a second signal. */
 const AT_END = 4
-const IN_A_HURRY = 1
+const AFTER_SECOND_SIGNAL = 1
 
 const NEWER = 'il database è di una versione di Locanda più recente di questa: avviare quella, o ripristinare un ' +
   'salvataggio fatto con questa'
@@ -64,7 +64,7 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   const sockets = createSockets()
   const healthCheck = startHealthCheck(url, sockets, app.log)
   app.shutdownSignal.addEventListener('abort', () => healthCheck.hurry(AT_END))
-  app.decorate('hurryEnd', () => healthCheck.hurry(IN_A_HURRY))
+  app.decorate('hurryEnd', () => healthCheck.hurry(AFTER_SECOND_SIGNAL))
   // Stop the check after all pools are closed. Until then it cuts connections to a database that hangs.
   app.addHook('onClose', () => healthCheck.stop())
   const openPool: FastifyInstance['openPool'] = (max, settings) => {

@@ -17,7 +17,7 @@ const OUT_OF_RANGE: DatabaseProblem = {
   error: 'Richiesta non valida: un valore è fuori dai limiti'
 }
 
-/** SQLSTATEs that are no defects of this program (PostgreSQL manual, appendix A). */
+/** SQLSTATEs that are not defects of this program (PostgreSQL manual, appendix A). */
 const BY_SQLSTATE: Readonly<Record<string, DatabaseProblem>> = {
   // A read-only server: a former primary during a failover.
   25006: UNAVAILABLE,

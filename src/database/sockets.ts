@@ -13,7 +13,7 @@ export interface Sockets {
   open (place: Place): Socket
   /**
    * Destroys all sockets, and each new one from now on. Waiting queries and connection attempts fail. A transaction
-   * whose commit was not sent will never commit.
+   * never commits when its commit was not sent.
    */
   cut (): void
   /** Allows new connections again. */
@@ -63,7 +63,7 @@ function end (socket: Socket): void {
   // The driver has already been notified. After TLS it has removed its listeners, and an unhandled error would end the
   // process.
   if (socket.destroyed) return
-  const reason = Object.assign(new Error('the database does not answer'), { code: 'ETIMEDOUT', address: '' })
+  const reason = Object.assign(new Error('the database does not respond'), { code: 'ETIMEDOUT', address: '' })
   socket.on('error', () => {}).emit('error', reason)
   socket.emit('close', true)
   socket.destroy()

@@ -1,9 +1,8 @@
 import type { DocumentParams } from '#schemas/document.ts'
 
 /*
- * Names of document images, such as `17/0/front.jpg`. The database has no other record of an image than the row of the
- * stored object, whose name identifies the guest. The same bucket contains pictures of scans, whose names begin with a
- * word.
+ * Names of document images, such as `17/0/front.jpg`. Only this name links an image to a booking, a guest and a side.
+ * The same bucket contains pictures of scans, whose names begin with a word.
  */
 
 export { DOCUMENTS } from '#schemas/storage.ts'

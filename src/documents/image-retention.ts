@@ -21,7 +21,7 @@ export interface ImageStatus {
 }
 
 /**
- * Images are deleted `days` days after the receipt that covers the guest, but never while a submission of the booking
+ * Images are deleted `days` days after the receipt that covers the guest. They stay while a submission of the booking
  * is open or its outcome is unknown.
  * @param place 0-based place of the guest in the booking
  */

@@ -1,24 +1,19 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
-import {
-  DocumentImage, DocumentImagePart, DocumentParams, DocumentUpload, DocumentUploadResponse
-} from '#schemas/document.ts'
-import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
-import { IMAGE_BODY_MAX, SOURCE_WORDS } from '#schemas/image.ts'
+import { DocumentImage, DocumentImagePart, DocumentParams } from '#schemas/document.ts'
+import { DOWNLOAD_ERRORS } from '#schemas/errors/groups.ts'
 import { IMAGE_STATES } from '#schemas/privacy.ts'
 import { REPORT_DEFAULTS, storedFile, type PersonalDataReport } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { LIMIT_WORDS } from '#src/services/images/image-limits.ts'
 import type { FileService } from '#src/services/files/file-service.ts'
 import { DocumentoNonTrovato } from './errors.ts'
 import { DOCUMENTS, bookingPrefix, guestPrefix, sidePrefix } from './image-names.ts'
 import { imageRetention, type ImageRetention } from './image-retention.ts'
-import { saveImage } from './upload.ts'
+import { imageUploads } from './image-uploads.ts'
 
 /** The images in the personal-data report of a booking. */
 function imageReport (
@@ -51,21 +46,6 @@ const route = routesUnder('Documenti')
 
 interface DocumentsOptions { config: Config, keys: Keys, clock: Clock }
 
-const uploadRoute = {
-  bodyLimit: IMAGE_BODY_MAX,
-  ...route(
-    { access: 'auth', idempotent: true, holdsBody: true },
-    'uploadDocumento', 'Salva l’immagine di un lato del documento di un ospite', {
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', ...IMAGE_ERRORS],
-      description:
-        `${SOURCE_WORDS}, di al massimo 10 MiB, ${LIMIT_WORDS}. L’immagine è ricodificata senza metadati, ridotta a ` +
-        '24 megapixel e cifrata, e sostituisce quella dello stesso lato.',
-      body: DocumentUpload,
-      response: { 200: DocumentUploadResponse }
-    }
-  )
-}
-
 const downloadRoute = route({ access: 'auth' }, 'getDocumento', 'L’immagine di un lato del documento di un ospite', {
   errorCodes: ['DOCUMENTO_NON_TROVATO', ...DOWNLOAD_ERRORS],
   params: DocumentParams,
@@ -96,16 +76,7 @@ const documents: FastifyPluginAsyncTypebox<DocumentsOptions> = async (app, { con
     await files.discard(tx, await files.findByPrefixes(tx, DOCUMENTS, prefixes))
   }
 
-  app.post('/api/documents/upload', uploadRoute, async (request, reply) => {
-    const { booking_id, guest_idx, side } = request.body
-    const name = await saveImage(app, request, request.body, disconnectSignal(reply))
-    return {
-      success: true,
-      message: 'Immagine salvata',
-      path: `${DOCUMENTS}/${name}`,
-      url: `${config.PUBLIC_URL}/api/documents/${booking_id}/${guest_idx}/${side}`
-    }
-  })
+  await app.register(imageUploads, { config })
 
   app.get('/api/documents/:booking_id/:guest_idx/:side', downloadRoute, async (request, reply) => {
     const [image] = await files.findByPrefix(db, DOCUMENTS, sidePrefix(request.params))

@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
-import type { DocumentParams, DocumentUpload } from '#schemas/document.ts'
+import type { DocumentParams } from '#schemas/document.ts'
 import { SOURCE_FORMATS } from '#schemas/image.ts'
-import { requirePlace, type GuestPlace } from '#src/bookings/index.ts'
+import { requirePlace, requireVersion, type GuestPlace } from '#src/bookings/index.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import { expectedVersions } from '#src/lib/etag.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { readImageText } from '#src/services/images/image-text.ts'
+import { readImage } from '#src/services/images/image-text.ts'
 import type { Image } from '#src/services/images/plugin.ts'
 import type { WrittenFile } from '#src/services/files/file-service.ts'
 import { DOCUMENTS, sidePrefix } from './image-names.ts'
@@ -16,27 +17,34 @@ const STORED_MAX = 64 * 1024 * 1024
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files'>
 
 type Side = DocumentParams
-/** The image as text in a body field. `ext` is checked if it is given. */
-interface GivenImage { campo: string, text: string, ext?: string }
-/** A written image, whose row is missing. */
-export interface PreparedImage { name: string, file: WrittenFile }
+/** The image as bytes, or as text in a body field. If a field or header names a format, the image must have it. */
+interface GivenImage {
+  /** The name of the body field, or empty when the image is the body. */
+  campo: string
+  image: string | Buffer<ArrayBuffer>
+  format?: { campo: string, ext: string } | undefined
+}
+/** A side of a document with its image. */
+export interface Upload extends GivenImage { side: Side }
+/** An image whose file is written, and whose row is not stored yet. */
+interface PreparedImage { name: string, file: WrittenFile }
 
 /**
  * Stores an image of a guest’s document. It replaces the previous one, in any format.
  * @param signal aborted when the client disconnects
  * @returns the name of the object
- * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande and ImmagineTroppoGrande (413);
+ * @throws PrenotazioneNonTrovata, CampiNonValidi, ContenutoTroppoGrande and ImmagineTroppoGrande (413),
  * ServizioOccupato (503)
  */
 export async function saveImage (
-  app: App, request: FastifyRequest, upload: DocumentUpload, signal: AbortSignal
+  app: App, request: FastifyRequest, { side, ...given }: Upload, signal: AbortSignal
 ): Promise<string> {
   const { db, files } = app
-  const { base64Image: text, ext, ...side } = upload
-  // Checked before the work, and again afterwards.
+  // Check the place before the work, and again in the transaction.
   await requirePlace(db, placeOf(side))
-  const { name, file } = await prepareImage(app, request, side, { campo: 'base64Image', text, ext }, signal)
+  const { name, file } = await prepareImage(app, request, side, given, signal)
   await files.settle(file, () => db.transaction(async (tx) => {
+    await requireVersion(tx, side.booking_id, expectedVersions(request.headers['if-match']))
     await keepImage(app, tx, request, side, file)
     await request.noteDone(tx)
   }))
@@ -44,19 +52,19 @@ export async function saveImage (
 }
 
 /**
- * Re-encodes an image and writes its file. The caller settles the file, and keeps it with `keepImage`.
+ * Re-encodes an image and writes its file. The caller stores the row with `keepImage`, inside `files.settle`.
  * @throws as `saveImage`
  */
 export async function prepareImage (
   { images, files }: Pick<App, 'images' | 'files'>,
   request: FastifyRequest,
   side: Side,
-  { campo, text, ext }: GivenImage,
+  { campo, image: given, format }: GivenImage,
   signal: AbortSignal
 ): Promise<PreparedImage> {
   const caller = request.principal!.id
-  const image = await images.reencode(readImageText(campo, text), { campo, caller, signal })
-  if (ext !== undefined) checkExtension(ext, image)
+  const image = await images.reencode(readImage(campo, given), { campo, caller, signal })
+  if (format !== undefined) checkFormat(format, image)
   const name = sidePrefix(side) + image.extension
   const { bytes, contentType } = image
   return { name, file: await files.write(bytes, { bucket: DOCUMENTS, name, contentType, owner: caller }, STORED_MAX) }
@@ -75,7 +83,7 @@ export async function keepImage (
   const [, before] = await Promise.all([
     requirePlace(tx, placeOf(side), { lock: true }), files.findByPrefix(tx, DOCUMENTS, sidePrefix(side))
   ])
-  // An image of another format has a name that is not reused.
+  // An earlier image of another format has another name, so it is discarded, not replaced.
   const isReplaced = ({ name }: { name: string }) => name === file.name
   await files.discard(tx, before.filter(isReplaced), { isReplaced: true })
   await files.discard(tx, before.filter((each) => !isReplaced(each)))
@@ -92,11 +100,11 @@ function placeOf ({ booking_id: prenotazione_id, guest_idx }: Side): GuestPlace 
   return { prenotazione_id, guest_idx }
 }
 
-function checkExtension (ext: string, { source }: Image): void {
+function checkFormat ({ campo, ext }: NonNullable<GivenImage['format']>, { source }: Image): void {
   const { extensions } = SOURCE_FORMATS[source]
   if (extensions.some((each) => each === ext)) return
   throw new CampiNonValidi({
-    campo: 'ext',
+    campo,
     messaggio: `non corrisponde all’immagine, che è ${source.toUpperCase()} (${extensions.join(' o ')})`
   })
 }

@@ -63,8 +63,8 @@ export function presentEvent ({ posizione, ...event }: Omit<Event, 'cursor'> & {
 }
 
 /**
- * The next events after a position, in order. The returned cursor is also past events that the filters exclude, so that
- * they are not read again and the cursor does not expire.
+ * The next events after a position, in order. The returned cursor also skips events that the filters exclude. So they
+ * are not read again, and the cursor does not expire.
  * @param from undefined means the oldest stored event
  * @throws CursoreScaduto when the event at that position was deleted, because later ones may be deleted too
  */

@@ -95,10 +95,10 @@ async function forgetSome (tx: Transaction): Promise<number> {
 /** Minimum pause between two queries, so that many changes cost one query. */
 const PAUSE_MS = 100
 /**
- * Polling interval while the process has followers. When several transactions write events at once, only one of them
- * notifies. The others may commit later.
+ * Polling interval while the process has followers. When several transactions write events concurrently, only one of
+ * them notifies. The others may commit later.
  */
-const LOOK_MS = 1000
+const POLL_MS = 1000
 /** Limits the waiting time of a request during a large import. */
 const BATCHES_OF_A_REQUEST = 5
 
@@ -133,7 +133,7 @@ export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) 
   })
 
   const listener = notifications.subscribe({ events: look }, look)
-  const timer = setInterval(look, LOOK_MS).unref()
+  const timer = setInterval(look, POLL_MS).unref()
 
   function look (): void {
     if (followers.size > 0) worker.wake()

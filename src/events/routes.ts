@@ -8,7 +8,6 @@ import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
-import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { STALLED_AFTER_MS } from '#src/http/streams.ts'
 import { countEvents, endOfEvents, reachedBy, readCursor, readEvents } from './event-list.ts'
 import { eventFeed, forgetOldEvents, orderEvents } from './feed.ts'
@@ -17,7 +16,7 @@ import webhooks, { type WebhookTimes } from './webhooks/plugin.ts'
 
 const URL = '/api/v1/eventi'
 /** Maximum open streams in this process. A browser opens at most six connections to a host. */
-const STREAMS = { total: 1000, perCaller: 6 }
+const STREAMS = { total: 1000, perCaller: 6, waiting: 0 }
 const HEARTBEAT_MS = 15_000
 
 /** Shorter times for tests. */
@@ -101,10 +100,15 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
     const position = typeof header === 'string' && header !== ''
       ? readCursor('Last-Event-ID', header)
       : cursor === undefined ? undefined : readCursor('cursor', cursor)
-    finished(reply.raw, acquireSlot(request))
+    const release = await acquireSlot(request)
+    const gone = new AbortController()
+    const { signal, forget } = streams.signalFor(request, reply, [app.shutdownSignal, gone.signal])
+    finished(reply.raw, () => {
+      gone.abort()
+      release()
+      forget()
+    })
     await feed.ready()
-    const { signal, forget } = streams.signalFor(request, reply, [app.shutdownSignal, disconnectSignal(reply)])
-    finished(reply.raw, forget)
     await feed.order()
     const from = position ? await reachedBy(db, position) : await endOfEvents(db)
     const filters = { tipo, prenotazione_id, all: request.principal!.admin }

@@ -78,7 +78,7 @@ function frame (event: Event): string {
 
 /** Maximum duration of a stream. The client reconnects by itself, and is authenticated again. */
 const LONGEST_MS = 15 * 60_000
-/** Number and lifetime of remembered notifications. Opening a stream takes less time. */
+/** Number and lifetime of remembered notifications. The lifetime is longer than the opening of any stream. */
 const HEARD = { max: 5000, ttl: 60_000 }
 const EVERYBODY = 'everybody'
 
@@ -98,7 +98,7 @@ export function openStreams (notifications: Notifications) {
     for (const [limited, principal] of open) if (concerns(principal).includes(change)) limited.abort()
   }
 
-  /** Whether LISTEN has begun. The first connection is no gap, because credentials are checked after it. */
+  /** Whether LISTEN has begun. No notification is missed before, because credentials are checked afterwards. */
   let isListening = false
   function endAll (): void {
     if (isListening) endConcerned(EVERYBODY)

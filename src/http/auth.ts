@@ -28,7 +28,7 @@ export interface Principal {
   id: string
   /** The server's own key, a service token, or a person. */
   kind: 'server' | 'service' | 'user'
-  /** An administrator with a credential for administration. May be cached; `isAdmin` asks the provider again. */
+  /** True for an administrator whose credential permits it. May be cached. `isAdmin` asks the provider again. */
   admin: boolean
   userId?: string
   /** The user's session. Undefined when the user has an API key. */
@@ -52,7 +52,7 @@ export interface Principal {
   goodUntil?: number
 }
 
-/** The part of a caller that identifies the credential. It contains no secret. */
+/** The fields of a caller that identify the credential. They contain no secret. */
 export type Credential = Pick<Principal, 'id' | 'kind' | 'userId' | 'sessionId' | 'keyId'>
 
 /** The reason why a credential was rejected. The values are error codes of Supabase Auth. */
@@ -67,7 +67,7 @@ export interface Authenticator {
   bearer (token: string, request: FastifyRequest): Identified | Promise<Identified>
   /** Returns the owner of a personal API key. */
   key (text: string): Promise<Principal | undefined>
-  /** Asks the provider whether the caller is an administrator now, with a credential for administration. */
+  /** Asks the provider whether the caller is an administrator now. Also checks that the credential permits it. */
   isAdmin (principal: Principal, request: FastifyRequest): Promise<boolean>
   /** Whether the credential of an earlier request is still valid. Checks the session or key, and the user. */
   isStillValid (credential: Credential): Promise<boolean>
@@ -84,7 +84,7 @@ declare module 'fastify' {
      * verified.
      */
     signIn?: boolean
-    /** The route stays available to a person who lacks this step, because it completes the step. */
+    /** The step that this route completes. A person who lacks that step may call the route. */
     completes?: Principal['lacks']
     /** Requires a recently verified second factor when `REQUIRE_RECENT_MFA` is set. */
     recentFactor?: boolean
@@ -110,9 +110,9 @@ declare module 'fastify' {
 const SERVER: Principal = { id: 'server', kind: 'server', admin: false }
 
 /**
- * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and adds a guard to every
- * route by its `config.access`. The rate limit runs after the identification and before the guard, so that it can count
- * requests per caller.
+ * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and adds the guard for its
+ * `config.access` to every route. The rate limit runs after the identification and before the guard, so that it can
+ * count requests per caller.
  */
 export default fp<{ config: Config; authenticator: Authenticator }>(
   async function auth (app, { config, authenticator }) {
@@ -130,7 +130,7 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
       found.then((identity) => done(setCaller(request, identity)), done)
     })
 
-    /** The first credential decides. If it is invalid, a valid second one does not help. */
+    /** Checks only the first credential, even if it is invalid and a second one is valid. */
     function findCaller (request: FastifyRequest): Identified | Promise<Identified> {
       const { authorization, 'x-api-key': header } = request.headers
       const query = takeQueryKey(request)
@@ -181,14 +181,14 @@ export const guards = fp<{ config: Config; authenticator: Authenticator }>(async
   app.addHook('onRoute', function guard (route) {
     const access = route.config?.access ?? this.defaultAccess
     if (access === undefined) {
-      throw new Error(`Route ${String(route.method)} ${route.url} does not say who may call it (config.access)`)
+      throw new Error(`Route ${String(route.method)} ${route.url} has no config.access`)
     }
     const scope = route.config?.scope ?? scopeOf(access, String(route.method))
     route.config = { ...route.config, access, scope }
     if (access === 'public') return
     const check = access === 'cookie' ? this.cookieGuard : CHECKS[access]
     if (check === undefined) {
-      throw new Error(`Nothing checks the cookie of route ${String(route.method)} ${route.url} (cookieGuard)`)
+      throw new Error(`Route ${String(route.method)} ${route.url} has no cookieGuard that checks its cookie`)
     }
     route.onRequest = [route.onRequest ?? [], check].flat()
     // The OpenAPI description leaves out HTML pages.
@@ -255,7 +255,7 @@ function accessError ({ principal, routeOptions: { config } }: FastifyRequest): 
   return permits(principal, config.scope!) ? undefined : new AmbitoInsufficiente(config.scope!)
 }
 
-/** Whether the caller's credential permits a scope. A key permits its own scopes, every other credential all scopes. */
+/** Whether the caller's credential permits a scope. An API key permits its scopes, any other credential all. */
 export function permits ({ scopes }: Pick<Principal, 'scopes'>, scope: Scope): boolean {
   return scopes === undefined || scopes.includes(scope)
 }
@@ -265,7 +265,7 @@ function scopeOf (access: Access, method: string): Scope {
   return method === 'GET' || method === 'HEAD' ? 'lettura' : 'scrittura'
 }
 
-/** Removes the key from the query and the URL, so that strict query schemas, handlers, redirects and logs lack it. */
+/** Removes the key from query and URL, so that strict query schemas, handlers, redirects and logs do not see it. */
 function takeQueryKey (request: FastifyRequest): unknown {
   const query = request.query as Record<string, unknown>
   const key = query.api_key

@@ -10,7 +10,7 @@ const LARGE = 32 * 1024
  * credentials have a separate pool of the same size.
  */
 const CONCURRENCY = { total: 64, perCaller: 16 }
-/** Maximum bytes of bodies kept until the response, in total and per caller. They take three times as much memory. */
+/** Maximum bytes of bodies kept until the response, in total and per caller. A body takes three times its size. */
 const HELD = { total: 96 * 1024 * 1024, perCaller: 64 * 1024 * 1024 }
 
 /** A client that sends less than 1 KiB per second of a large body for this long is disconnected. */
@@ -23,7 +23,7 @@ declare module 'fastify' {
   }
 }
 
-export interface BodyLimitOptions {
+interface BodyLimitOptions {
   /** Disconnects a client after this many milliseconds without progress. */
   stalledBodyMs?: number | undefined
 }
@@ -40,25 +40,21 @@ export default fp<BodyLimitOptions>(async function bodyLimits (app, { stalledBod
     if (route.config?.access === 'public') route.bodyLimit ??= LARGE
   })
 
-  app.addHook('preParsing', function receive (request, reply, payload, done) {
+  app.addHook('preParsing', async function receive (request, reply, payload) {
     const { headers, routeOptions } = request
     const length = Number(headers['content-length'])
     const isLarge = length > LARGE || headers['transfer-encoding'] !== undefined
-    if (!isLarge) return done(null, payload)
-    try {
-      if (routeOptions.config.holdsBody) {
-        const most = routeOptions.bodyLimit
-        finished(reply.raw, takeBytes(request, length < most ? length : most))
-      } else {
-        const giveBack = acquireSlot(request)
-        finished(payload, giveBack)
-        // If the response is sent before the end of the body, the rest is never read, so the payload emits no end.
-        finished(reply.raw, giveBack)
-      }
-    } catch (err) {
-      return done(err as Error)
+    if (!isLarge) return payload
+    if (routeOptions.config.holdsBody) {
+      const most = routeOptions.bodyLimit
+      finished(reply.raw, await takeBytes(request, length < most ? length : most))
+    } else {
+      const giveBack = await acquireSlot(request)
+      finished(payload, giveBack)
+      // If the response is sent before the end of the body, the rest is never read, so the payload never emits `end`.
+      finished(reply.raw, giveBack)
     }
     destroyWhenBodyStalls(request.raw, stalledBodyMs)
-    done(null, payload)
+    return payload
   })
 }, { name: 'body-limits', dependencies: ['guards'] })

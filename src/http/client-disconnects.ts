@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import { logRequest } from './logging.ts'
 
-/** Logged instead of a status when the client disconnects before the response. Proxies use the same number. */
+/** Logged as the status when the client disconnects before the response, as nginx does. */
 export const CLIENT_DISCONNECTED = 499
 
 type Listener = (request: FastifyRequest, reply: FastifyReply) => void

@@ -5,13 +5,20 @@ import fp from 'fastify-plugin'
 
 /** Smaller responses are not compressed, because compression would take more time than it saves. */
 const LARGE = 8192
-/** Paths that are never compressed: those of the sign-in, and of single resources. */
+/** Paths whose responses are never compressed: the sign-in and single resources. */
 const NEVER = /^\/auth\/|:/
 const COMPRESSIBLE = /json|text(?!\/event-stream)|xml|javascript/
-/** The client accepts gzip, and does not reject it with `q=0` (RFC 9110, 12.5.3). */
+/** Matches when the client accepts gzip, and does not reject it with `q=0` (RFC 9110, 12.5.3). */
 const TAKES_GZIP = /(?:^|[,\s])gzip\s*(?:$|,|;(?!\s*q=0(?:\.0*)?\s*(?:,|$)))/i
 /** The fastest level reduces a list of bookings to a tenth. */
 const OPTIONS: ZlibOptions = { level: constants.Z_BEST_SPEED }
+
+declare module 'fastify' {
+  interface FastifyContextConfig {
+    /** Whether the route reads a session cookie itself, as pages with access `public` do. */
+    readsCookie?: boolean
+  }
+}
 
 type Done = (err: Error | null, payload?: unknown) => void
 
@@ -19,13 +26,14 @@ type Done = (err: Error | null, payload?: unknown) => void
  * Compresses large responses, and discards the stream of a HEAD response.
  *
  * The size of a compressed response reveals content. With credentials that a browser sends by itself, a foreign page
- * could guess words and compare sizes (BREACH). So responses to cookies and responses with tokens are not compressed.
- * Single resources are not compressed either, because they are small, and `If-Match` needs their strong ETag.
+ * could guess words and compare sizes (BREACH). So responses with tokens, or to requests with cookies, are not
+ * compressed. Neither are single resources, because they are small, and `If-Match` needs their strong ETag.
  */
 export default fp(async function compression (app) {
   app.addHook('onRoute', (route) => {
     const onSend = [route.onSend ?? []].flat()
-    const isCompressed = route.config?.access !== 'cookie' && !NEVER.test(route.url)
+    const { access, readsCookie = access === 'cookie' } = route.config ?? {}
+    const isCompressed = !readsCookie && !NEVER.test(route.url)
     // Runs before Fastify's own hook, because that hook would read the whole stream and discard it.
     if (route.method === 'HEAD') route.onSend = [dropStream, ...onSend]
     else if (isCompressed) route.onSend = [...onSend, compress]

@@ -5,13 +5,13 @@ import fp from 'fastify-plugin'
 import type { Config } from '#src/config/config.ts'
 import { addressMatcher, canonicalAddress, network } from '#src/lib/addresses.ts'
 
-/** Share of the process's file descriptors for clients. Files and the database need one more per client. */
+/** Share of the file descriptors for clients. Each client may need a second one, for a file or the database. */
 const SHARE_OF_CLIENTS = 1 / 2
 /** Maximum share of the client connections for one IP address. */
 const SHARE_OF_ADDRESS = 1 / 4
-/** Pipelined requests per connection. Browsers and HTTP clients do not pipeline. */
+/** Maximum pipelined requests per connection. Browsers and HTTP clients do not pipeline. */
 const MOST_UNANSWERED = 8
-/** Several plugins and streams of Node listen for the end of a response. Above Node's default of ten it would warn. */
+/** Several plugins and streams of Node listen for the end of a response. Node would warn above its default of ten. */
 const MOST_LISTENERS = 20
 
 interface ConnectionsOptions {
@@ -23,13 +23,13 @@ interface ConnectionsOptions {
 /**
  * Normalizes the client IP, and limits connections, so that file descriptors remain for files and the database. A
  * process without free descriptors exits. Connections beyond the limits are closed at once. A trusted proxy is exempt
- * from the limit per address, because it forwards requests of many clients.
+ * from the limit per client IP, because it forwards requests of many clients.
  *
- * Pipelined requests per connection are limited too. Node dispatches all requests of one packet at once, and buffers
+ * Pipelined requests per connection are limited too. Node dispatches all requests of one packet together, and buffers
  * each response until the earlier ones are read.
  */
 export default fp<ConnectionsOptions>(async function connections (app, { config, descriptors = Infinity }) {
-  // Added before Fastify's listener, because its router rejects some requests before hooks run.
+  // Added before Fastify's listener, because Fastify's router rejects some requests before hooks run.
   app.server.prependListener('request', boundUnanswered())
   // Without this listener Node would respond, and the request would not be counted. The server may ignore unknown
   // values of `Expect` (RFC 9110, 10.1.1).

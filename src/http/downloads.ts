@@ -42,9 +42,9 @@ interface SendOptions {
   cacheControl?: string | undefined
   /** The actor in the audit log when the request has no credentials: the issuer of the link. */
   reader?: string | undefined
-  /** The image, if the response is a rendition of the object. */
+  /** A stored rendition of the object, whose content is sent instead. */
   image?: StoredFile
-  /** The content to send, if it is not stored. */
+  /** Content that is sent instead, and is not stored. */
   content?: Buffer | undefined
 }
 
@@ -104,7 +104,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
       request: FastifyRequest, object: StoredFile, range: ByteRange | undefined, content: Buffer | undefined
     ) {
       // Even a range of a few bytes keeps a file open.
-      finished(raw, (options.isSigned ? acquireSignedSlot : acquireSlot)(request))
+      finished(raw, await (options.isSigned ? acquireSignedSlot : acquireSlot)(request))
       const source = options.image ?? object
       if (source.bucket === DOCUMENTS) await recordReading(request, source, options.reader)
       if (content) return Readable.from([content.subarray(range?.start, range && range.end + 1)])

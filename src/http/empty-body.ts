@@ -2,12 +2,12 @@ import fp from 'fastify-plugin'
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Whether a missing body counts as `{}`. */
+    /** Whether a missing or `null` body counts as `{}`. */
     bodyOptional?: boolean
   }
 }
 
-/** A missing body counts as `{}` in the scope that registers this plugin, because some clients send no body. */
+/** A missing or `null` body counts as `{}` in the scope that registers this plugin. Some clients send no body. */
 export default fp(async function emptyBody (app) {
   app.addHook('onRoute', (route) => {
     route.config = { ...route.config, bodyOptional: true }

@@ -23,7 +23,7 @@ const BLANK = /^\p{Zs}*$/u
 /** Changes an object or list in place. */
 type Settle = (value: unknown) => void
 type Shared = Readonly<Record<string, object>>
-/** The result for an empty value: no field, null, `''` that the schema rejects, or `''` only for null. */
+/** `absent` drops an empty value, `null` sets null, `rejected` turns blanks into `''`, `text` null into `''`. */
 type Emptied = 'absent' | 'null' | 'rejected' | 'text'
 
 type Canonical = (value: unknown) => unknown
@@ -92,9 +92,9 @@ function emptiedOf (schema: Schema, isRequired: boolean): Emptied | undefined {
   return minLength > 0 ? 'rejected' : allowsEmpty(schema) ? 'text' : undefined
 }
 
-/** Whether a required text may be empty. If so, null has the same meaning. */
-function allowsEmpty ({ enum: values = [''], pattern = '', format }: Schema): boolean {
-  return values.includes('') && format === undefined && new RegExp(pattern, 'u').test('')
+/** Whether a required text may be empty. If so, null means the empty text. */
+function allowsEmpty ({ enum: values = [''], pattern = '', format = '-or-empty' }: Schema): boolean {
+  return values.includes('') && format.endsWith('-or-empty') && new RegExp(pattern, 'u').test('')
 }
 
 function settleField (holder: Record<string, unknown>, { name, emptied, canonical, inner }: Field): void {

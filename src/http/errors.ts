@@ -125,9 +125,9 @@ export function settleError (err: FastifyError, request: FastifyRequest, reply: 
   request.failedTransiently = err instanceof Error && err.transient === true
   if (problem.status === 503 && !reply.hasHeader('retry-after')) reply.header('retry-after', '5')
   if (problem.status === 401) challenge(request, reply)
-  // A failed response must not have the validators or the location of a successful one.
+  // A failed response must not have the `ETag` or `Location` of a successful one.
   if (problem.status >= 500) reply.removeHeader('etag').removeHeader('location')
-  // Removes the failed response's encoding. Requests that were rejected early ran no hook that sets their id.
+  // The failed response may have set an encoding. A request that was rejected early ran no hook that sets its id.
   reply.code(problem.status).removeHeader('content-encoding')
     .headers({ 'cache-control': 'no-store', 'x-request-id': request.id })
   return problem

@@ -21,14 +21,20 @@ export interface FileForm {
   /** Maximum size of the whole body, in bytes. */
   bodyLimit: number
   limits: NonNullable<FastifyMultipartOptions['limits']>
-  /** Rejects a body with another type or a too large `Content-Length`, before it is read (`preParsing`). */
+  /** Rejects a body of another type, or with too large a `Content-Length`, before it is read (`preParsing`). */
   check (request: FastifyRequest, reply: FastifyReply, payload: unknown): Promise<unknown>
-  /** Parses the form into `request.body`, which the schema then validates as usual (`preValidation`). */
-  read (request: FastifyRequest): Promise<void>
+  /**
+   * Parses the form into `request.body`, which the schema then validates as usual (`preValidation`).
+   * @returns the name of the file
+   */
+  read (request: FastifyRequest): Promise<string | undefined>
 }
 
-/** @param bytesMax maximum size of the file */
-export function fileForm (bytesMax: number): FileForm {
+/**
+ * @param bytesMax maximum size of the file
+ * @param limits maximum number of other fields
+ */
+export function fileForm (bytesMax: number, { fields = 5 } = {}): FileForm {
   const bodyLimit = bytesMax + FRAME_BYTES
   const tooLarge = () => new ContenutoTroppoGrande(String(bytesMax))
 
@@ -46,8 +52,8 @@ export function fileForm (bytesMax: number): FileForm {
     bodyLimit,
     limits: {
       files: 1,
-      fields: 5,
-      parts: 6,
+      fields,
+      parts: fields + 1,
       fileSize: bytesMax,
       fieldSize: 1024,
       fieldNameSize: 100,
@@ -60,18 +66,23 @@ export function fileForm (bytesMax: number): FileForm {
     },
     async read (request) {
       const body: Record<string, unknown> = {}
+      let filename: string | undefined
       try {
-        for await (const part of request.parts()) body[nameOf(part, body)] = await valueOf(part)
+        for await (const part of request.parts()) {
+          if (part.type === 'file') filename = part.filename
+          body[nameOf(part, body)] = await valueOf(part)
+        }
       } catch (err) {
         throw formError(err as FastifyError)
       }
       request.body = body
-      if (request.routeOptions.config.idempotent) request.bodyText = summaryOf(body)
+      if (request.headers['idempotency-key'] !== undefined) request.bodyText = summaryOf(body)
+      return filename
     }
   }
 }
 
-/** A digest of the form, which `Idempotency-Key` compares. */
+/** A digest of the form, which the idempotency plugin compares. */
 function summaryOf (body: Readonly<Record<string, unknown>>): string {
   return JSON.stringify(Object.entries(body).sort(([one], [other]) => one < other ? -1 : 1).map(([name, value]) => (
     [name, Buffer.isBuffer(value) ? createHash('sha256').update(value).digest('hex') : value]

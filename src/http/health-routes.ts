@@ -15,7 +15,7 @@ export default fp(async function healthRoutes (app) {
     if (await app.isDiskFull(sql)) throw new SpazioEsaurito()
   }
   /** Concurrent requests share one check, because the route is public. */
-  let look: Promise<void> | undefined
+  let check: Promise<void> | undefined
 
   app.route({
     method: 'GET',
@@ -45,8 +45,8 @@ export default fp(async function healthRoutes (app) {
       const timeout = new Promise<never>((_resolve, reject) =>
         setTimeout(reject, READY_WITHIN_MS, new ServizioOccupato()).unref()
       )
-      look ??= ask().finally(() => { look = undefined })
-      await Promise.race([look, timeout])
+      check ??= ask().finally(() => { check = undefined })
+      await Promise.race([check, timeout])
       return { stato: 'ok' as const }
     }
   })

@@ -48,7 +48,7 @@ export default fp(async function jsonBodies (app) {
   })
 }, { name: 'json-bodies' })
 
-/** The error message for an unsupported encoding. Without it the error would be invalid JSON. */
+/** The error message for an unsupported encoding. Without it the client would get the error for invalid JSON. */
 function refusedCoding ({ headers }: FastifyRequest): string | undefined {
   const { 'content-encoding': coding = 'identity', 'content-type': type = '' } = headers
   if (coding.toLowerCase() !== 'identity') return 'Content-Encoding non supportato: il corpo va inviato non compresso'
@@ -57,8 +57,8 @@ function refusedCoding ({ headers }: FastifyRequest): string | undefined {
 }
 
 /**
- * Parses without a search for `__proto__`, which takes longer than parsing. The schema of a large body rejects all
- * fields that it does not name.
+ * Parses without searching for `__proto__`, because the search takes longer than parsing. The schema of a large body
+ * rejects all fields that it does not name.
  */
 function parseLong (text: string, done: (err: Error | null, body?: unknown) => void): void {
   let body: unknown

@@ -3,21 +3,25 @@ import { DEFAULT_LIMIT, encodeCursor, nextLink, type Position } from '#src/lib/p
 import type { JsonPieces } from './streams.ts'
 
 /** Rows per query. For a full list, this many rows are in memory. */
-const BATCH = 1000
+const BATCH = 250
 
 /** A batch of list items as comma-separated JSON, and the position after which the next batch starts. */
-export interface Run<Place> { json: string | null, next: Place | null | undefined }
+export interface Batch<Place> { json: string | null, next: Place | null | undefined }
 
-/** Streams a list as JSON batches between two texts. No database connection is occupied while a slow client reads. */
+/**
+ * Returns a list as JSON between two texts. One batch becomes one text, more batches a stream. A client that reads
+ * slowly occupies no database connection.
+ */
 export function inBatches<Place> (
-  open: string, close: string, read: (after: Place | undefined) => Promise<Run<Place>>
+  open: string, close: string, read: (after: Place | undefined) => Promise<Batch<Place>>
 ): JsonPieces {
-  return async function * runs (acquireSlot) {
+  return async function * batches (acquireSlot) {
     let separator = open
     let after: Place | undefined
     do {
-      const { json, next }: Run<Place> = await read(after)
-      if (next) acquireSlot()
+      const { json, next }: Batch<Place> = await read(after)
+      if (!next && after === undefined) return open + (json ?? '') + close
+      if (next) await acquireSlot()
       // The remaining rows may have been deleted meanwhile.
       if (json) yield separator + json
       if (json) separator = ','

@@ -37,8 +37,8 @@ export function loggerOptions (level: string, stream?: LogStream): FastifyServer
     level,
     stream: stream ?? logDestination(),
     serializers: { err: serializeError, req: ({ method }: FastifyRequest) => ({ method }) },
-    // Safety net for requests or credentials that are logged by mistake. It has no wildcard paths, because they would
-    // search every line.
+    // Redacts requests or credentials that are logged by mistake. It has no wildcard paths, because they would search
+    // every line.
     redact: [
       'headers.authorization',
       'headers.cookie',

@@ -26,7 +26,7 @@ declare module 'fastify' {
 }
 
 const PREFIX = 'locanda_'
-/** Upper bounds in seconds, from a cached response to the longest wait for the police service. */
+/** Upper bounds of the buckets in seconds, from a cached response to the longest wait for the police service. */
 const BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60]
 /** Label for requests without a route, so that a requested URL never becomes a label. */
 const NO_ROUTE = 'unknown'
@@ -64,13 +64,13 @@ const PROCESS: readonly ProcessMetric[] = [
   ['process_open_fds', 'Open file descriptors.', ({ descriptors }) => descriptors]
 ]
 
-/** Prometheus usually times out after 10 s. Without this limit one slow gauge would make all others miss. */
+/** Prometheus usually times out after 10 s. Without this limit one slow gauge would make the whole scrape fail. */
 const READ_WITHIN_MS = 3000
 
 async function inTime<T> (reading: Promise<T>): Promise<T> {
   let read: { value: T } | undefined
   await waitAtMost(READ_WITHIN_MS, reading.then((value) => { read = { value } }))
-  if (read === undefined) throw new Error(`no answer within ${READ_WITHIN_MS} ms`)
+  if (read === undefined) throw new Error(`no value within ${READ_WITHIN_MS} ms`)
   return read.value
 }
 
@@ -100,8 +100,8 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
 
   app.decorate('addGauge', (source) => registry.registerMetric(gaugeOf(source, app.log)))
 
-  // Read on each scrape. The default collector of prom-client observes garbage collection and event loop, which slowed
-  // a small GET by a quarter.
+  // Read on each scrape. prom-client's default collector also observes garbage collection and the event loop, which
+  // slowed a small GET by a quarter.
   for (const [name, help, figure] of processFigures === undefined ? [] : PROCESS) {
     const Metric = name.endsWith('_total') ? Counter : Gauge
     registry.registerMetric(new Metric({
@@ -155,7 +155,7 @@ function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogg
         if (typeof values === 'number') this.set(values)
         else for (const [value, count] of Object.entries(values)) this.set({ [labelNames[0]!]: value }, count)
       } catch (err) {
-        log.error({ err, metric: name }, 'metric unreadable')
+        log.error({ err, metric: name }, 'a metric could not be read')
         if (label === undefined) this.set(NaN)
       }
     }

@@ -18,7 +18,7 @@ export default fp(async function publicPages (app) {
   app.decorate('publicPages', pages)
   app.decorate('addPublicPage', (path) => {
     if (!path.startsWith('/')) throw new Error(`The path of a public page begins with a slash: ${path}`)
-    if (pages.size === PAGES_MAX && !pages.has(path)) throw new Error(`There can be ${PAGES_MAX} public pages, no more`)
+    if (pages.size === PAGES_MAX && !pages.has(path)) throw new Error(`There can be at most ${PAGES_MAX} public pages`)
     pages.add(path)
   })
 }, { name: 'public-pages' })

@@ -5,8 +5,8 @@ import { html } from '#src/lib/html.ts'
 import { publicPath } from '#src/lib/local-paths.ts'
 
 /** The first slash of a local URL in an HTML attribute. Text entered by users is escaped and has no `"`. */
-const IN_PAGE = /(?<= (?:href|action|src|data-options)=")\/(?!\/)/g
-/** The first slash of a local URL in a header: bare in `Location`, in angle brackets in `Link`. */
+const IN_PAGE = /(?<= (?:href|action|src|data-(?:options|live)|hx-get|hx-post)=")\/(?!\/)/g
+/** The first slash of a local URL in a header: bare in `Location` and `HX-Redirect`, in angle brackets in `Link`. */
 const IN_HEADER = /^<?\/(?!\/)/
 
 /**
@@ -28,7 +28,7 @@ export default fp<{ config: Config }>(async function prefixPublicPath (app, { co
   })
 
   function putPath (_request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void {
-    for (const name of ['location', 'link']) {
+    for (const name of ['location', 'link', 'hx-redirect']) {
       const value = reply.getHeader(name)
       if (typeof value !== 'string') continue
       reply.header(name, value.replace(IN_HEADER, (start) => start.replace('/', () => `${path}/`)))

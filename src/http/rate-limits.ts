@@ -1,8 +1,9 @@
 import rateLimit from '@fastify/rate-limit'
 import findMyWay, { type HTTPMethod } from 'find-my-way'
-import type { FastifyInstance, FastifyRequest } from 'fastify'
+import type { FastifyError, FastifyInstance, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 import type { Redis } from 'ioredis'
+import { wantsPage } from '#src/lib/accept-headers.ts'
 import { network } from '#src/lib/addresses.ts'
 import type { Config } from '#src/config/config.ts'
 import { MetodoNonAmmesso, RisorsaNonTrovata, TroppeRichieste } from '#src/lib/errors.ts'
@@ -18,6 +19,8 @@ declare module 'fastify' {
      * their own errors call it.
      */
     refuseUnknown: (request: FastifyRequest, reply: FastifyReply) => never
+    /** Renders the error of an unknown URL for a browser. An area with pages sets `show`. */
+    unknownPage: { show?: (err: FastifyError, request: FastifyRequest, reply: FastifyReply) => FastifyReply }
     /**
      * Counts a request that is rejected before hooks run, by client IP.
      * @throws TroppeRichieste
@@ -44,7 +47,7 @@ interface RateLimitsOptions {
 
 /**
  * The rate limit per caller, or per client IP without valid credentials. Requests for unknown paths are counted too. A
- * wrong method on a known path is a 405 that lists the allowed methods.
+ * wrong method on a known path is answered with a 405 that lists the allowed methods.
  */
 export default fp<RateLimitsOptions>(async function rateLimits (app, { config, redisResponseMs = RESPONSE_MS }) {
   const redis = config.REDIS_URL === undefined ? undefined : await openRedis(app, config.REDIS_URL, redisResponseMs)
@@ -86,7 +89,16 @@ export default fp<RateLimitsOptions>(async function rateLimits (app, { config, r
     reply.header('allow', allowed.join(', '))
     throw new MetodoNonAmmesso()
   })
-  app.setNotFoundHandler(app.refuseUnknown)
+  app.decorate('unknownPage', {})
+  app.setNotFoundHandler((request, reply) => {
+    const { show } = app.unknownPage
+    if (show === undefined || !wantsPage(request)) return app.refuseUnknown(request, reply)
+    try {
+      return app.refuseUnknown(request, reply)
+    } catch (err) {
+      return show(err as FastifyError, request, reply)
+    }
+  })
 }, { name: 'rate-limits', dependencies: ['auth'] })
 
 function routerOf (routes: readonly { method: HTTPMethod, url: string }[]) {

@@ -24,9 +24,7 @@ const CONTROL = 'non può contenere a capo, tabulazioni e altri caratteri invisi
 const INSTANT = 'deve essere un istante, per esempio 2026-11-30T09:30:00Z'
 
 const DAY = 'scrivere la data come AAAA-MM-GG, per esempio 2026-11-30'
-
-/** A day whose day or month may be 00. */
-export const DAY_OR_PART = '^(\\d{4}-\\d{2}-\\d{2})?$'
+const BIRTH = `deve essere un giorno del calendario: ${DAY}, con 00 per il giorno e il mese che il documento non indica`
 
 const PATTERNS = new Map<string | undefined, Words>([
   [Text(1).pattern, { words: CONTROL }],
@@ -49,8 +47,8 @@ const PATTERNS = new Map<string | undefined, Words>([
   ['^([A-Z]{3})?$', code('deve essere di tre lettere, per esempio ITA')],
   ['^([A-Z]{1,2})?$', code('deve essere di una o due lettere, per esempio P')],
   ['^([A-Z][A-Z0-9]?)?$', code('deve essere di una lettera, o di due caratteri, per esempio P o C1')],
-  [DAY_OR_PART, code(`${DAY}, con 00 per il giorno e il mese che il documento non indica`)],
   ['^([A-Z]{3}|\\d{9})?$', code('deve essere di tre lettere, per esempio ITA, o il codice di nove cifre')],
+  ['^[0-9]{6}$', code('deve essere il codice ISTAT di sei cifre di un comune, per esempio 058091')],
   ['^\\d{9}$', code('deve essere il codice di nove cifre di un comune, per esempio 412058091')],
   ['^([01]\\d|2[0-3]):[0-5]\\d$', code('deve essere un’ora con i minuti, per esempio 10:30')],
   ['^#[0-9A-Fa-f]{6}$', code('deve essere un colore di sei cifre esadecimali, per esempio #1f4e46')],
@@ -67,8 +65,8 @@ const PATTERNS = new Map<string | undefined, Words>([
 const FORMATS: Readonly<Record<string, Words>> = {
   day: code(`deve essere un giorno del calendario: ${DAY}`),
   'day-or-empty': code(`deve essere un giorno del calendario: ${DAY}`),
-  'birth-or-empty': code(
-    `deve essere un giorno del calendario: ${DAY}; per il giorno o il mese che il documento non indica scrivere 01`),
+  birth: code(BIRTH),
+  'birth-or-empty': code(BIRTH),
   byte: { words: NOT_BASE64 },
   'date-time': code(INSTANT),
   email: { words: 'deve essere un indirizzo e-mail, per esempio anna@example.com' },
@@ -77,7 +75,7 @@ const FORMATS: Readonly<Record<string, Words>> = {
 
 /** Maximum length of a value that an error repeats. */
 const SHOWN_MAX = 30
-const SECRET = /pass|token|secret|segreto|image|cursor|apikey/i
+const SECRET = /pass|token|secret|segreto|image|cursor|apikey|wskey/i
 
 /** The error text for a value that does not match a `pattern`. Undefined if the table has no entry. */
 export function patternWords (pattern: string): Words | undefined {
@@ -95,7 +93,7 @@ export function withReceived (words: string, campo: string, value: unknown): str
   return isShown && !/\p{C}/u.test(value) ? `${words} (ricevuto «${value}»)` : words
 }
 
-/** The received value, if it has a wrong type or is out of bounds, as an addition to an error. */
+/** The received value as an addition to an error about its type or its bounds. */
 export function receivedOfType (campo: string, value: unknown): string {
   if (Array.isArray(value)) return ' (ricevuto un elenco)'
   if (typeof value === 'object') return ' (ricevuto un oggetto)'

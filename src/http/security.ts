@@ -19,8 +19,8 @@ const EXPOSED = [
 
 /**
  * Helmet's headers for a service without pages. They are the same for every response, so they are computed once.
- * Helmet's plugin would compute them each time, which takes a twentieth of a small GET. Headers that concern only pages
- * are left out.
+ * Helmet's plugin would compute them each time, which takes a twentieth of the time of a small GET. Headers that
+ * concern only pages are left out.
  */
 function securityHeaders (https: boolean): OutgoingHttpHeaders {
   const response = new ServerResponse(new IncomingMessage(new Socket()))
@@ -40,14 +40,14 @@ function securityHeaders (https: boolean): OutgoingHttpHeaders {
 }
 
 /**
- * Sets response headers for an API without pages and the allowed CORS origins. Rejects requests when the event loop
- * lags.
+ * Sets the response headers of an API without pages, and allows the CORS origins of the settings. Rejects requests when
+ * the event loop lags.
  */
 export default fp<{ config: Config }>(async function security (app, { config }) {
   const headers = securityHeaders(config.PUBLIC_URL.startsWith('https:'))
   app.addHook('onRequest', function secure (request, reply, done) {
     reply.headers(headers).header('x-request-id', request.id)
-    forgetLongWishes(request.headers)
+    dropLongRequestedHeaders(request.headers)
     done(hasOneHost(request.raw) ? undefined : new CampiNonValidi(HOST))
   })
   await app.register(cors, {
@@ -74,12 +74,12 @@ function hasOneHost ({ httpVersion, rawHeaders = [] }: Pick<IncomingMessage, 'ht
 }
 
 /** Maximum length of `Access-Control-Request-Headers`. */
-const WISHES_MAX = 1000
+const REQUESTED_HEADERS_MAX = 1000
 
-/** Drops too long values. CORS repeats them in the response, and proxies have small buffers for response headers. */
-function forgetLongWishes (headers: IncomingHttpHeaders): void {
+/** Drops a value that is too long, because CORS repeats it in the response, and proxies have small header buffers. */
+function dropLongRequestedHeaders (headers: IncomingHttpHeaders): void {
   const name = 'access-control-request-headers'
-  if ((headers[name]?.length ?? 0) > WISHES_MAX) delete headers[name]
+  if ((headers[name]?.length ?? 0) > REQUESTED_HEADERS_MAX) delete headers[name]
 }
 
 const RESOLUTION_MS = 10

@@ -20,18 +20,18 @@ declare module 'fastify' {
     /** True from the moment when the process is asked to stop, although it still serves requests for some time. */
     isShuttingDown (): boolean
     /**
-     * Called before `close`. For `DRAIN_SECONDS` the server works as usual. Then it accepts no new connections.
-     * Existing ones close after their next response, when the client closes them, or `DRAIN_SECONDS` later.
+     * Runs before `close`. For `DRAIN_SECONDS` the server works as usual. Then it accepts no new connections. Existing
+     * ones close after their next response, when the client closes them, or `DRAIN_SECONDS` later.
      */
     beginShutdown (): Promise<void>
-    /** Ends this delay at once, after a second signal to the process. */
+    /** Ends the delay of `DRAIN_SECONDS` at once, after a second signal to the process. */
     endShutdown (): void
   }
 }
 
 /**
  * Graceful shutdown: requests in progress finish, later ones are rejected, and then every connection is closed. Node
- * itself would wait for connections on which a client has sent no request, or half of one.
+ * itself would wait for connections on which a client has sent no request, or only part of one.
  */
 export default fp<{ config: Config }>(async function shutdown (app, { config }) {
   // An array instead of a Set. V8 links each hash table of a growing Set to its successor, so responses in earlier
@@ -81,9 +81,8 @@ export default fp<{ config: Config }>(async function shutdown (app, { config }) 
 /**
  * Lets a proxy switch to another server without losing a request. A request sent while the server closes its connection
  * is lost, and the proxy may not retry a POST. So the server closes no idle connection, and the proxy's idle timeout
- * must be shorter than `DRAIN_SECONDS`. Connections stay open until listening ends, because the kernel resets
- * connections that are not accepted yet. Otherwise a proxy that opens a connection per request would often have such
- * connections.
+ * must be shorter than `DRAIN_SECONDS`. Connections stay open until listening ends, because the kernel then resets
+ * connections that are not accepted yet. A proxy would open such ones if the server closed the old ones earlier.
  * @returns whether to close connections after their next response
  */
 function addShutdownDelay (app: FastifyInstance, { DRAIN_SECONDS }: Config): () => boolean {

@@ -5,8 +5,8 @@ import fp from 'fastify-plugin'
 /** Timeout for name resolution and connection together. */
 const WITHIN_MS = 10_000
 
-/** Another server that a setting names. */
-export interface Place {
+/** A server whose host and port are in a setting. */
+export interface ConfiguredServer {
   setting: string
   host: string
   port: number
@@ -15,7 +15,7 @@ export interface Place {
 declare module 'fastify' {
   interface FastifyInstance {
     /** Registers a server that this one will need. If it is unreachable at the start, a warning is logged. */
-    addHealthCheck (place: Place): void
+    addHealthCheck (server: ConfiguredServer): void
   }
 }
 
@@ -24,23 +24,23 @@ declare module 'fastify' {
  * setting at the start, not at the first mail or sign-in. The check does not delay the start, and sends no data.
  */
 export default fp(async function startupHealthCheck (app) {
-  const places: Place[] = []
+  const servers: ConfiguredServer[] = []
 
-  app.decorate('addHealthCheck', function addHealthCheck (place) {
-    places.push(place)
+  app.decorate('addHealthCheck', function addHealthCheck (server) {
+    servers.push(server)
   })
 
-  app.addHook('onListen', async () => { await Promise.all(places.map(look)) })
+  app.addHook('onListen', async () => { await Promise.all(servers.map(check)) })
 
-  async function look (place: Place): Promise<void> {
-    const { host, port } = place
+  async function check (server: ConfiguredServer): Promise<void> {
+    const { host, port } = server
     const socket = connect({ host, port })
     try {
       await once(socket, 'connect', { signal: AbortSignal.any([app.shutdownSignal, AbortSignal.timeout(WITHIN_MS)]) })
     } catch (err) {
       if (app.shutdownSignal.aborted) return
       const reason = err instanceof Error && err.name !== 'AbortError' && 'code' in err ? err.code : 'ETIMEDOUT'
-      app.log.warn({ ...place, reason }, 'a configured server cannot be reached')
+      app.log.warn({ ...server, reason }, 'a configured server cannot be reached')
     } finally {
       socket.destroy()
     }

@@ -4,7 +4,7 @@ import fp from 'fastify-plugin'
 import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 
-/** Maximum long responses at once, in total and per caller. Callers without credentials have a separate limit. */
+/** Maximum concurrent long responses, in total and per caller. Callers without credentials have a separate limit. */
 const CONCURRENCY = { total: 32, perCaller: 8 }
 export const STALLED_AFTER_MS = 30_000
 
@@ -14,10 +14,11 @@ export interface StreamOptions {
 }
 
 /**
- * Yields JSON in pieces. A piece is produced after the client has read the earlier ones.
+ * Yields JSON in pieces. A piece is produced after the client has read the earlier ones. A response of one piece is
+ * returned instead, and is sent without a stream.
  * @param acquireSlot announces a long response. Call it before the first piece. Later calls do nothing.
  */
-export type JsonPieces = (acquireSlot: () => void) => AsyncGenerator<string>
+export type JsonPieces = (acquireSlot: () => Promise<void>) => AsyncGenerator<string, string | void>
 
 declare module 'fastify' {
   interface FastifyReply {
@@ -26,7 +27,7 @@ declare module 'fastify' {
      * as ServizioOccupato when too many long responses run. A later failure destroys the connection. Clients that stop
      * reading are disconnected.
      */
-    sendPieces (pieces: JsonPieces): FastifyReply
+    sendPieces (pieces: JsonPieces): Promise<FastifyReply>
     /**
      * Streams a response that is not JSON. The caller sets its type. The response always counts as long, and fails like
      * `sendPieces`.
@@ -37,30 +38,47 @@ declare module 'fastify' {
   }
 }
 
+/** Puts a piece back before the others. */
+async function * joined (first: string, rest: ReturnType<JsonPieces>): AsyncGenerator<string> {
+  try {
+    yield first
+    yield * rest
+  } finally {
+    await rest.return(undefined)
+  }
+}
+
 /** Long responses, such as a whole table. Their number and the memory of each are limited, even with slow clients. */
 export default fp<StreamOptions>(async function streams (app, { stalledReaderMs = STALLED_AFTER_MS }) {
   const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
 
-  app.decorateReply('sendPieces', function sendPieces (pieces) {
+  app.decorateReply('sendPieces', async function sendPieces (pieces) {
     this.type('application/json; charset=utf-8')
     let taken = false
-    const takeOnce = () => {
+    const takeOnce = async () => {
       if (taken) return
-      takeTurnOf(this)
+      await takeSlot(this)
       taken = true
     }
-    destroyWhenStalled(this.raw, stalledReaderMs)
-    return this.send(Readable.from(pieces(takeOnce), { objectMode: false }))
+    const rest = pieces(takeOnce)
+    const stream = (pieces: AsyncIterable<string>) => {
+      destroyWhenStalled(this.raw, stalledReaderMs)
+      return this.send(Readable.from(pieces, { objectMode: false }))
+    }
+    // The response to HEAD has no body, so no piece is produced.
+    if (this.request.method === 'HEAD') return await stream(rest)
+    const { value: first, done } = await rest.next()
+    return await (done === true ? this.send(first) : stream(joined(first, rest)))
   })
 
   app.decorateReply('sendBytes', async function sendBytes (make) {
-    takeTurnOf(this)
+    await takeSlot(this)
     const bytes = await make()
     destroyWhenStalled(this.raw, stalledReaderMs)
     return await this.send(bytes)
   })
 
-  function takeTurnOf ({ request, raw }: FastifyReply): void {
-    finished(raw, acquireSlot(request))
+  async function takeSlot ({ request, raw }: FastifyReply): Promise<void> {
+    finished(raw, await acquireSlot(request))
   }
 }, { name: 'streams' })

@@ -8,7 +8,7 @@ type Fields = Readonly<Record<string, unknown>>
 /** The fields of a request. If the schema has rejected it, fields may have any type or be missing. */
 export interface RequestFields { params: Fields, body: Fields, query: Fields, headers: Fields }
 
-/** Checks rules that concern several fields, beyond a JSON schema. Skips fields that the schema rejects. */
+/** Checks rules about several fields, which a JSON schema cannot express. Skips fields that the schema rejects. */
 export type FindValidationErrors = (fields: RequestFields) => FieldError[]
 
 declare module 'fastify' {

@@ -4,8 +4,9 @@ import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { sexOf } from '#src/lib/sex-words.ts'
 import { readDay } from '#src/lib/time.ts'
 import { furtherValidationErrors } from './validation-errors.ts'
-import { DAY_OR_PART, dayWords, formatWords, patternWords, receivedOfType, withReceived } from './schema-words.ts'
+import { dayWords, formatWords, patternWords, receivedOfType, withReceived } from './schema-words.ts'
 
+type ValidationFunction = NonNullable<ReturnType<FastifyRequest['getValidationFunction']>>
 interface Params { [name: string]: unknown, campo: string, value: unknown }
 
 /** A message without an adjective, because Italian adjectives depend on the gender of the field's name. */
@@ -32,18 +33,17 @@ const MESSAGES: Readonly<Record<string, (params: Params) => string>> = {
   maxLength: ({ limit }) => `deve avere al massimo ${String(limit)} caratteri`,
   minItems: ({ limit }) => `deve avere almeno ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
   maxItems: ({ limit }) => `deve avere al massimo ${countWithNoun(Number(limit), 'elemento', 'elementi')}`,
-  pattern: ({ pattern, campo, value }) =>
-    describe((pattern === DAY_OR_PART ? dayWords(value) : undefined) ?? patternWords(String(pattern)), campo, value),
+  pattern: ({ pattern, campo, value }) => describe(patternWords(String(pattern)), campo, value),
   format: ({ format, campo, value }) =>
     describe((DAYS.includes(String(format)) ? dayWords(value) : undefined) ?? formatWords(String(format)), campo, value)
 }
 
-const DAYS = ['day', 'day-or-empty', 'birth-or-empty']
+const DAYS = ['day', 'day-or-empty', 'birth', 'birth-or-empty']
 
 /** Proposes the right value for a day in another notation, or for a word that names a sex. */
 function proposalFor ({ keyword, params }: FastifySchemaValidationError, value: unknown): string | undefined {
   if (typeof value !== 'string') return undefined
-  if (DAYS.includes(String(params.format)) || params.pattern === DAY_OR_PART) return readDay(value)
+  if (DAYS.includes(String(params.format))) return readDay(value)
   return keyword === 'enum' && ['M', 'F'].every((sex) => (params.allowedValues as unknown[]).includes(sex))
     ? sexOf(value)
     : undefined
@@ -85,19 +85,31 @@ export function fieldErrors (request: FastifyRequest, { validation, validationCo
       return errorsOfPart(errors ?? [], part as Part, request[PARTS[part as Part]])
     })
   const named = new Set(refused.map(({ campo }) => campo))
-  // A body that is no object has no fields to check.
+  // A body that is not an object has no fields to check.
   const further = named.has('') ? [] : furtherValidationErrors(request).filter(({ campo }) => !named.has(campo))
   return [...refused, ...further].slice(0, FIELDS_MAX)
 }
 
 function validationErrorsOf (request: FastifyRequest, part: Part): FastifySchemaValidationError[] | null | undefined {
-  const validate = request.getValidationFunction(part)
+  const found: ValidationFunction | Readonly<Record<string, ValidationFunction>> | undefined =
+    request.getValidationFunction(part)
+  // A body of several media types has a schema for each.
+  const validate = typeof found === 'object' ? found[mediaTypeOf(request)] : found
   // Fastify also validates a missing part as null.
   return validate?.(request[PARTS[part]] ?? null) === false ? validate.errors : undefined
 }
 
+function mediaTypeOf ({ headers }: FastifyRequest): string {
+  return (headers['content-type'] ?? '').split(/[ ;]/, 1)[0]!.toLowerCase()
+}
+
 /** Keywords whose error is left out when the format also rejects the value. */
 const VAGUE = ['maxLength']
+
+/** Validation errors of a value that is not part of a request, one for each field. */
+export function errorsOfValue (errors: readonly FastifySchemaValidationError[], value: unknown): FieldError[] {
+  return errorsOfPart(errors, 'body', value)
+}
 
 function errorsOfPart (errors: readonly FastifySchemaValidationError[], part: Part, data: unknown): FieldError[] {
   const found = new Map<string, FieldError>()

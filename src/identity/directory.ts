@@ -9,7 +9,7 @@ import type { Executor, Transaction } from '#src/database/connect.ts'
 /** All users, or operators and administrators only. */
 export type PeopleList = 'users' | 'operators'
 
-/** The place of a person in a list. */
+/** The position of a person in a list. */
 export interface PeoplePosition { created_at: string, id: string }
 
 export interface PeopleRange { limit?: number | undefined, after?: PeoplePosition | undefined, isCounted: boolean }
@@ -26,8 +26,8 @@ export interface Directory {
   /** The base URL and the public key for the configuration of the provider's clients. */
   readonly clientConfig: ClientConfig
   /**
-   * @param noteDone further writes after the operator was created, with the embedded provider in the same transaction
-   * @throws EmailGiaRegistrata; CampiNonValidi when an external provider rejects input that this API accepted
+   * @param noteDone called after the operator was created, in the same transaction if the provider is embedded
+   * @throws EmailGiaRegistrata, CampiNonValidi when an external provider rejects input that this API accepted
    */
   createOperator (body: OperatorBody, by: Author, noteDone: (tx: Executor) => Promise<void>): Promise<AuthUser>
   /** @throws UtenteNonTrovato when no operator or administrator has this id */
@@ -51,13 +51,13 @@ export interface Directory {
   /**
    * Locks the caller's session, so that it does not end before the transaction.
    * @returns whether a second factor was proven in the session
-   * @throws NonAutenticato when the session has already ended; SecondoFattoreRichiesto when a factor was enrolled
+   * @throws NonAutenticato when the session has already ended, SecondoFattoreRichiesto when a factor was enrolled
    * meanwhile
    */
   lockSession (tx: Transaction, caller: Principal): Promise<boolean>
   /**
-   * Locks the caller's account, so that it gets no second factor during the transaction. Call it before any removal.
-   * @throws NonAutenticato when the person no longer exists; SecondoFattoreRichiesto when the person has a second
+   * Locks the caller's account, so that it gets no second factor during the transaction. Call it before any deletion.
+   * @throws NonAutenticato when the person no longer exists, SecondoFattoreRichiesto when the person has a second
    * factor and the session or key was made with the password alone
    */
   requireLevel (tx: Transaction, caller: PersonPrincipal): Promise<void>

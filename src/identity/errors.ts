@@ -88,7 +88,7 @@ export class AuthError extends Error {
   }
 }
 
-/** Supabase Auth has no other words for a password that is right, and must be replaced. */
+/** Supabase Auth has no other code for a correct password that must be replaced. */
 export const PRINTED_PASSWORD = {
   message: 'This password was printed at the first start. Choose another one.', reasons: ['pwned']
 }

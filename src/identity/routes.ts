@@ -13,8 +13,12 @@ import pictures from './routes/profile-pictures.ts'
 
 const identity: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [AuthIdentity, AuthFactor, AuthUser, Operator, UserItem, Session, ApiKey]) app.addSchema(schema)
-  for (const routes of [people, own, pictures, keyRoutes, home]) await app.register(routes)
-  if (app.identity.config.IDP_URL !== undefined) return
+  for (const routes of [people, own, pictures, keyRoutes]) await app.register(routes)
+  // With the embedded provider, `/` leads to the desk.
+  if (app.identity.config.IDP_URL !== undefined) {
+    await app.register(home)
+    return
+  }
   await app.register(signingKeyRoutes)
   await app.register(provider, { prefix: '/auth/v1' })
   await app.register(pages)

@@ -10,7 +10,7 @@ const MAX_ENTRIES = 5000
 /** @param notifications returns the listener, which is created after the cache, at the first read */
 export function rowCache<T extends object> (notifications: () => NotificationListener) {
   const cache = new LRUCache<string, T>({ max: MAX_ENTRIES, ttl: TTL_MS })
-  /** Incremented on every change. A row that was read before a change is then not cached after it. */
+  /** Incremented on every change. A row whose read began before a change is not cached. */
   let generation = 0
 
   return {

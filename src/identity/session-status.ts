@@ -38,7 +38,7 @@ export function recentUntil (amr: readonly AuthenticationMethod[]): number | und
   return times.length > 0 ? Math.max(...times) * 1000 + RECENT_MS : undefined
 }
 
-/** The method in `amr` after a factor of each type was proven in the session. */
+/** The method that a proof adds to `amr`, by the type of the factor. */
 export const METHODS: Readonly<Record<FactorType, string>> = {
   totp: 'totp', webauthn: 'mfa/webauthn', recovery_code: 'mfa/recovery_code'
 }

@@ -6,9 +6,4 @@ export const LetteraEsistente = createError(
   'La prenotazione ha già una lettera di benvenuto: si elimina, poi se ne crea un’altra',
   409
 )
-export const StrutturaCambiata = createError(
-  'STRUTTURA_CAMBIATA',
-  'I dati della struttura sono stati cambiati nel frattempo',
-  412
-)
 export const LogoNonTrovato = createError('LOGO_NON_TROVATO', 'La struttura non ha un logo', 404)

@@ -4,16 +4,16 @@ import type { FastifyRequest } from 'fastify'
 import { DocumentImage, DocumentImagePart } from '#schemas/document.ts'
 import { DOWNLOAD_ERRORS, IMAGE_ERRORS } from '#schemas/errors/groups.ts'
 import {
-  Establishment, EstablishmentResponse, EstablishmentSaved, EstablishmentUpdate, LOGO_BODY_MAX, LogoRemoved,
-  LogoResponse, LogoUpload
+  Establishment, EstablishmentQuery, EstablishmentResponse, EstablishmentSaved, EstablishmentUpdate, LOGO_BODY_MAX,
+  LogoRemoved, LogoResponse, LogoUpload
 } from '#schemas/establishment.ts'
+import { changedFields, type Establishments, type StoredEstablishment } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { expectedTags, isKnown } from '#src/lib/etag.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
-import { changedFields, type Establishments, type StoredEstablishment } from './establishment.ts'
 import { LogoNonTrovato } from './errors.ts'
 import { findLogo, LOGO_PATH, writeLogo } from './logo.ts'
 
@@ -23,13 +23,18 @@ const URL = '/api/v1/struttura'
 interface EstablishmentOptions { config: Config, establishments: Establishments }
 
 const getRoute = route({ access: 'auth' }, 'getStruttura', 'I dati della struttura nelle lettere', {
+  errorCodes: ['STRUTTURA_NON_TROVATA'],
+  description: 'Con struttura_id quelli di un’altra. Finché ha solo nome, indirizzo, luogo e CIN, le sue lettere ' +
+    'hanno gli altri dati della prima.',
+  querystring: EstablishmentQuery,
   response: { 200: EstablishmentResponse, 304: Type.Null() }
 })
 
 const updateRoute = route(
   { access: 'admin', versioned: true }, 'putStruttura', 'Cambia i dati della struttura che sono presenti', {
-    errorCodes: ['STRUTTURA_CAMBIATA'],
+    errorCodes: ['STRUTTURA_CAMBIATA', 'STRUTTURA_NON_TROVATA'],
     description: 'Null svuota un campo: le lettere non lo nominano. Con If-Match si cambia solo quella versione.',
+    querystring: EstablishmentQuery,
     body: EstablishmentUpdate,
     response: { 200: EstablishmentSaved }
   }
@@ -59,7 +64,7 @@ const deleteLogoRoute = route(
 )
 
 /**
- * The establishment's data for letters, and the logo at the head of letters. Every authenticated caller may read both.
+ * The establishments' data for letters, and the logo at the head of letters. Every authenticated caller may read both.
  * Only administrators may change them.
  */
 export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions> = async (
@@ -69,7 +74,7 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   app.addSchema(Establishment)
 
   app.get(URL, getRoute, async (request, reply) => {
-    const stored = await establishments.find(db)
+    const stored = await establishments.find(db, request.query.struttura_id)
     const logo = await findLogo(files, db)
     const tag = tagOf(stored.versione, logo)
     reply.header('etag', tag)
@@ -78,17 +83,18 @@ export const establishmentRoutes: FastifyPluginAsyncTypebox<EstablishmentOptions
   })
 
   app.put(URL, updateRoute, async (request, reply) => {
-    const { body, headers } = request
+    const { body, headers, query: { struttura_id: id } } = request
     return await db.transaction(async (tx) => {
       const expected = expectedTags(headers['if-match'])
       const stored = await establishments.update(tx, body, async (versione) =>
-        expected?.has(tagOf(versione, await findLogo(files, tx))) ?? true)
+        expected?.has(tagOf(versione, await findLogo(files, tx))) ?? true, id)
       const logo = await findLogo(files, tx)
       const data = present(stored, logo, config)
       const campi = changedFields(body)
       if (campi.length > 0) {
         const details = { campi, versione: stored.versione }
-        await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object: 'struttura', details })
+        const object = id === undefined ? 'struttura' : `struttura:${id}`
+        await audit.append(tx, { ...authorOf(request), action: 'struttura_cambiata', object, details })
       }
       reply.header('etag', tagOf(stored.versione, logo))
       return { data, status: 200 }

@@ -1,12 +1,13 @@
 import { randomUUID } from 'node:crypto'
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify'
 import type { LetterCreation } from '#schemas/letter.ts'
-import { lockBooking, PrenotazioneNonTrovata, welcomedStay } from '#src/bookings/index.ts'
-import type { Clock } from '#src/lib/time.ts'
+import {
+  establishmentsOf, lockBooking, PrenotazioneNonTrovata, welcomedStay, type Establishments
+} from '#src/bookings/index.ts'
+import { addDays, type Clock } from '#src/lib/time.ts'
 import { LETTER_TEMPLATE, type Pdf, type PdfJob } from '#src/pdf/index.ts'
 import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import { LetteraEsistente } from './errors.ts'
-import type { Establishments } from './establishment.ts'
 import { readLogo } from './logo.ts'
 import { findLetter, insertLetter, LETTERS, nameOf, type StoredLetter } from './repository.ts'
 
@@ -18,9 +19,9 @@ interface Parts { clock: Clock, establishments: Establishments }
 interface MadeLetter { letter: StoredLetter, pdf: Pdf }
 
 /**
- * Creates and stores the letter of a booking. If several requests run at once, even in other processes, only one
+ * Creates and stores the letter of a booking. If several requests run concurrently, even in other processes, only one
  * succeeds.
- * @throws PrenotazioneNonTrovata (404), LetteraEsistente (409); errors of `pdf.make` and the storage, without storing
+ * @throws PrenotazioneNonTrovata (404), LetteraEsistente (409), errors of `pdf.make` and the storage
  */
 export async function generateLetter (
   app: App, parts: Parts, reply: FastifyReply, wanted: LetterCreation
@@ -32,17 +33,42 @@ export async function generateLetter (
   return { letter, pdf: { ...pdf, warnings: [...warnings, ...pdf.warnings] } }
 }
 
-async function jobOf (
-  { db, files }: App, { clock, establishments }: Parts, wanted: LetterCreation
-): Promise<{ job: PdfJob, warnings: Pdf['warnings'] }> {
+/**
+ * Makes the letter of an invented guest with the stored texts and logo. It is not stored.
+ * @throws errors of `pdf.make` and the storage
+ */
+export async function previewLetter (app: App, parts: Parts, reply: FastifyReply, lingua: string): Promise<Pdf> {
+  const today = parts.clock.today()
+  const { job, warnings } = await fromHouse(app, parts, {
+    nome_ospite: 'Anna Bianchi', lingua, soggiorno: { check_in: today, check_out: addDays(today, 3) }, ospiti: 2
+  })
+  const pdf = await app.pdf.make(job, { caller: reply.request.principal!.id, signal: disconnectSignal(reply) })
+  return { ...pdf, warnings: [...warnings, ...pdf.warnings] }
+}
+
+async function jobOf (app: App, parts: Parts, wanted: LetterCreation): Promise<LetterWork> {
   const { prenotazione_id: booking, nome_ospite, lingua, template_data } = wanted
-  const { check_in, check_out, idf_gen: codice, numero_ospiti: ospiti } = await welcomedStay(db, booking)
-  if (await findLetter(db, booking)) throw new LetteraEsistente()
-  const { fields: struttura } = await establishments.find(db)
+  const { check_in, check_out, idf_gen: codice, numero_ospiti: ospiti } = await welcomedStay(app.db, booking)
+  if (await findLetter(app.db, booking)) throw new LetteraEsistente()
+  const soggiorno = { check_in, check_out }
+  const house = (await establishmentsOf(app.db, [booking])).get(booking)
+  return await fromHouse(app, parts, { nome_ospite, lingua, soggiorno, ospiti, codice, template_data }, house)
+}
+
+type LetterData = Omit<Extract<PdfJob, { kind: 'letter' }>['request'], 'struttura' | 'data'>
+interface LetterWork { job: PdfJob, warnings: Pdf['warnings'] }
+
+/**
+ * Adds the texts and the logo of the establishment.
+ * @param house the establishment's id, by default the first one
+ */
+async function fromHouse (
+  { db, files }: App, { clock, establishments }: Parts, letter: LetterData, house?: number
+): Promise<LetterWork> {
+  const struttura = await establishments.ofLetters(db, house)
   const { assets, warnings } = await readLogo(files, db)
   const data = clock.today()
-  const soggiorno = { check_in, check_out }
-  const request = { nome_ospite, lingua, struttura, data, soggiorno, ospiti, codice, template_data }
+  const request = { ...letter, struttura, data }
   return { job: { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }, warnings }
 }
 

@@ -3,9 +3,10 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyRequest } from 'fastify'
 import { DOWNLOAD_ERRORS, PDF_ERRORS } from '#schemas/errors/groups.ts'
 import {
-  Letter, LetterCreation, LetterFound, LetterList, LetterMade, LetterParams, LetterQuery, LetterRemoved
+  Letter, LetterCreation, LetterFound, LetterList, LetterMade, LetterParams, LetterPreview, LetterQuery, LetterRemoved
 } from '#schemas/letter.ts'
 import { PdfBytes, PdfBytesPart } from '#schemas/pdf.ts'
+import type { Establishments } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import { sendList } from '#src/http/list-responses.ts'
 import { ChiaveEseguita } from '#src/http/idempotency/plugin.ts'
@@ -14,28 +15,29 @@ import type { Clock } from '#src/lib/time.ts'
 import { warn } from '#src/pdf/index.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { LetteraNonTrovata } from './errors.ts'
-import type { Establishments } from './establishment.ts'
-import { generateLetter } from './generate.ts'
+import { generateLetter, previewLetter } from './generate.ts'
 import {
   bookingOf, countLetters, fileOf, findLetter, findLetterById, letterPage, LETTERS, lockLetters, type StoredLetter
 } from './repository.ts'
 
 /** Runs the tasks of one key in the order of the calls, even after an earlier task has failed. */
-function turns () {
+function sequencer () {
   const last = new Map<number, Promise<unknown>>()
-  return async <T>(thing: number, work: () => Promise<T>): Promise<T> => {
-    const mine = (last.get(thing) ?? Promise.resolve()).then(work, work)
-    last.set(thing, mine)
+  return async <T>(key: number, work: () => Promise<T>): Promise<T> => {
+    const mine = (last.get(key) ?? Promise.resolve()).then(work, work)
+    last.set(key, mine)
     try {
       return await mine
     } finally {
-      if (last.get(thing) === mine) last.delete(thing)
+      if (last.get(key) === mine) last.delete(key)
     }
   }
 }
 
 const route = routesUnder('Lettere')
 const URL = '/api/lettere-benvenuto'
+
+const PREVIEW = 'inline; filename="anteprima-lettera.pdf"'
 
 interface LetterOptions { config: Config, clock: Clock, establishments: Establishments }
 
@@ -57,6 +59,15 @@ const downloadRoute = route(
   }
 )
 
+const previewRoute = route(
+  { access: 'auth', heavy: true }, 'previewLettera', 'La lettera di un ospite inventato, coi testi salvati', {
+    errorCodes: [...PDF_ERRORS],
+    description: 'Non si conserva. Gli avvisi stanno nell’intestazione X-PDF-Warnings, in JSON.',
+    querystring: LetterPreview,
+    response: { 200: PdfBytes }
+  }
+)
+
 const createRoute = route(
   { access: 'auth', idempotent: true, heavy: true },
   'generaLettera', 'Crea la lettera di benvenuto di una prenotazione; ne ha al massimo una', {
@@ -73,12 +84,12 @@ const deleteRoute = route({ access: 'auth' }, 'deleteLettera', 'Elimina la lette
   errorCodes: ['LETTERA_NON_TROVATA'], params: LetterParams, response: { 200: LetterRemoved }
 })
 
-/** The welcome letters of bookings. */
+/** Routes of the welcome letters of bookings. */
 export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app, options) => {
   const { config, clock, establishments } = options
   const { audit, db, pdf, files } = app
   // Concurrent requests for one booking in this process run one after the other, so that only the first makes a PDF.
-  const inTurn = turns()
+  const inOrder = sequencer()
   app.addSchema(Letter)
   // Without this hook, a repeated request would return a deleted letter.
   app.addDiscardHook(LETTERS, (tx, names) =>
@@ -106,6 +117,13 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     return await reply.sendObject(file, { download: `lettera-benvenuto-${letter.prenotazione_id}.pdf` })
   })
 
+  app.get('/api/v1/struttura/anteprima', previewRoute, async (request, reply) => {
+    const { lingua = 'it' } = request.query
+    const made = await previewLetter(app, { clock, establishments }, reply, lingua)
+    warn(reply, made)
+    return reply.type('application/pdf').header('content-disposition', PREVIEW).send(made.bytes)
+  })
+
   app.post(`${URL}/genera`, createRoute, async (request, reply) => {
     const { body } = request
     const answer = (letter: StoredLetter) => {
@@ -113,7 +131,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
       return { success: true, data: present(letter), message: 'Lettera di benvenuto creata' }
     }
     if (request.startedWork !== null) return answer(await earlierLetter(request))
-    const made = await inTurn(body.prenotazione_id, () => generateLetter(app, { clock, establishments }, reply, body))
+    const made = await inOrder(body.prenotazione_id, () => generateLetter(app, { clock, establishments }, reply, body))
     warn(reply, made.pdf)
     return answer(made.letter)
   })

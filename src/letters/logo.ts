@@ -4,7 +4,7 @@ import { CampiNonValidi, RisorsaNonTrovata } from '#src/lib/errors.ts'
 import type { Pdf, PdfJob } from '#src/pdf/index.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { disconnectSignal } from '#src/http/client-disconnects.ts'
-import { readImageText } from '#src/services/images/image-text.ts'
+import { readImage } from '#src/services/images/image-text.ts'
 import { FileIlleggibile } from '#src/services/files/errors.ts'
 import type { FileService, StoredFile, WrittenFile } from '#src/services/files/file-service.ts'
 import { LETTERS } from './repository.ts'
@@ -32,14 +32,14 @@ export async function findLogo (
 
 /**
  * Writes the file of a logo. The caller adds its row with `files.keep`.
- * @throws CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
+ * @throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503)
  */
 export async function writeLogo (
   { images, files }: Pick<FastifyInstance, 'images' | 'files'>, reply: FastifyReply, text: string
 ): Promise<WrittenFile> {
   const campo = 'base64Image'
   const { id: caller } = reply.request.principal!
-  const given = readImageText(campo, text, LOGO_BYTES_MAX)
+  const given = readImage(campo, text, LOGO_BYTES_MAX)
   const { format, bytes, contentType, extension } = await images.reencode(given, {
     campo, caller, signal: disconnectSignal(reply), sideMax: SIDE_MAX
   })

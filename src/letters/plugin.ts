@@ -1,11 +1,10 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { REPORT_DEFAULTS, storedFile, type PersonalDataReport } from '#src/bookings/index.ts'
+import { establishments, REPORT_DEFAULTS, storedFile, type PersonalDataReport } from '#src/bookings/index.ts'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { FileService } from '#src/services/files/file-service.ts'
 import { establishmentRoutes } from './establishment-routes.ts'
-import { establishments } from './establishment.ts'
 import { letterRoutes } from './letter-routes.ts'
 import { fileOf, findLetter, lockLetters } from './repository.ts'
 

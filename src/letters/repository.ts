@@ -22,6 +22,14 @@ export async function findLetterById (db: Executor, id: number): Promise<StoredL
   return row
 }
 
+/** Returns the given bookings that have a letter. */
+export async function bookingsWithLetter (db: Executor, bookings: readonly number[]): Promise<ReadonlySet<number>> {
+  if (bookings.length === 0) return new Set()
+  const found = await db.select({ booking: letters.prenotazione_id }).from(letters)
+    .where(isOneOf(letters.prenotazione_id, bookings))
+  return new Set(found.map(({ booking }) => booking))
+}
+
 /** Locks the letters of bookings, so that concurrent deletions wait. */
 export async function lockLetters (tx: Transaction, bookings: readonly number[]): Promise<StoredLetter[]> {
   return await tx.select().from(letters).where(isOneOf(letters.prenotazione_id, bookings)).orderBy(letters.id)

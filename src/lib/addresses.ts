@@ -17,7 +17,7 @@ export function safeAddress (address: string | URL): URL {
   return new URL(address)
 }
 
-/** Host and port of the server in a URL. Without a port, that of http or https. */
+/** Host and port of the server in a URL. Without a port, the default port of http or https. */
 export function serverOf (address: string | URL): { host: string, port: number } {
   const { protocol, hostname, port } = new URL(address)
   return { host: hostname.replace(/^\[(.*)\]$/, '$1'), port: Number(port) || (protocol === 'http:' ? 80 : 443) }

@@ -2,7 +2,7 @@
 const GROUP = 4
 
 /**
- * Decodes strict base64 (RFC 4648, section 4: padded, no whitespace). Undefined for any other text, in which Node would
+ * Decodes strict base64 (RFC 4648, section 4: padded, no whitespace). Undefined for any other text, although Node would
  * skip unknown characters. The buffer shares no memory with others, so it can be transferred to a thread.
  */
 export function decodeBase64 (text: string): Buffer<ArrayBuffer> | undefined {

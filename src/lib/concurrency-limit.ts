@@ -4,33 +4,29 @@ import { limitedSignal } from './limited-signal.ts'
 
 /* Concurrency limits for costly work of this process. */
 
-export interface ConcurrencyLimits { total: number, perCaller: number }
+/** Milliseconds that a request waits for a slot. A longer wait does not help a caller. */
+const WAIT_MS = 10_000
+/** Requests that wait for the slots of one limit. */
+const WAITING = 256
+
+interface ConcurrencyLimits {
+  total: number
+  perCaller: number
+  /** Maximum requests that wait. With 0, requests above the limit are refused at once. */
+  waiting?: number
+}
 
 /**
- * Takes one or more slots for a caller. The returned function releases them, and may be called twice.
+ * Takes one or more slots for a caller, and waits up to ten seconds for them. The returned function releases them, and
+ * may be called twice.
  * @throws ServizioOccupato
  */
-type AcquireSlot = (caller: string, count?: number) => () => void
+type AcquireSlot = (caller: string, count?: number) => Promise<() => void>
 
-/** Limits slots in use, in total and per caller. Calls above the limit are rejected, not queued. */
-export function limitConcurrency ({ total, perCaller }: ConcurrencyLimits): AcquireSlot {
-  const taken = new Map<string, number>()
-  let out = 0
-  return (caller, count = 1) => {
-    const own = taken.get(caller) ?? 0
-    if (out + count > total || own + count > perCaller) throw new ServizioOccupato()
-    out += count
-    taken.set(caller, own + count)
-    let isBack = false
-    return () => {
-      if (isBack) return
-      isBack = true
-      out -= count
-      const left = taken.get(caller)! - count
-      if (left === 0) taken.delete(caller)
-      else taken.set(caller, left)
-    }
-  }
+/** Limits slots in use, in total and per caller. */
+export function limitConcurrency ({ total, perCaller, waiting = WAITING }: ConcurrencyLimits): AcquireSlot {
+  const queue = fairQueue({ places: total, perCaller, waiting, waitMs: WAIT_MS })
+  return (caller, count) => queue.take(caller, [], count)
 }
 
 /** The caller of a request, as concurrency limits identify it. */
@@ -40,16 +36,20 @@ interface Caller { principal: { id: string } | null, ip: string }
 const SHARE_OF_NETWORK = 1 / 4
 
 /** Limits slots by caller. Callers without credentials are counted by network, in a separate pool of the same size. */
-export function limitConcurrencyByCaller (limits: ConcurrencyLimits): (caller: Caller, count?: number) => () => void {
+export function limitConcurrencyByCaller (
+  limits: ConcurrencyLimits
+): (caller: Caller, count?: number) => Promise<() => void> {
   const known = limitConcurrency(limits)
   const { total, perCaller } = limits
-  const strangers = limitConcurrency({ total, perCaller: Math.min(perCaller, Math.ceil(total * SHARE_OF_NETWORK)) })
+  const share = Math.min(perCaller, Math.ceil(total * SHARE_OF_NETWORK))
+  const strangers = limitConcurrency({ ...limits, perCaller: share })
   return ({ principal, ip }, count) => principal ? known(principal.id, count) : strangers(network(ip), count)
 }
 
 interface FairQueueOptions {
-  /** Maximum tasks that run at once. */
+  /** Maximum concurrent tasks, in total and of one caller. */
   places: number
+  perCaller?: number
   /** Maximum tasks that wait, of all callers together. */
   waiting: number
   /** Maximum milliseconds that a task waits. */
@@ -57,24 +57,39 @@ interface FairQueueOptions {
 }
 
 /** A queue for expensive tasks. It serves callers in turn, so that no caller waits for all tasks of another. */
-export interface FairQueue {
+interface FairQueue {
   /**
-   * Waits for a slot, and resolves with a function that releases it.
+   * Waits for one or more slots, and resolves with a function that releases them.
    * @throws ServizioOccupato when a signal aborts, the task waited too long, or the queue is full. A full queue rejects
    * the newest task of the caller with the most waiting tasks.
    */
-  take (caller: string, stops: readonly AbortSignal[]): Promise<() => void>
+  take (caller: string, stops: readonly AbortSignal[], count?: number): Promise<() => void>
   count (): { taken: number, waiting: number }
 }
 
 /** One task in the queue. */
-interface Waiter { start (): void, reject (): void }
+interface Waiter { count: number, start (): void, reject (): void }
 
-export function fairQueue ({ places, waiting: waitingMax, waitMs }: FairQueueOptions): FairQueue {
+export function fairQueue (
+  { places, perCaller = places, waiting: waitingMax, waitMs }: FairQueueOptions
+): FairQueue {
   /** The waiting tasks of each caller. The first caller is served next. */
   const lines = new Map<string, Set<Waiter>>()
+  /** The slots of each caller. */
+  const used = new Map<string, number>()
   let taken = 0
   let waiting = 0
+
+  function fits (caller: string, count: number): boolean {
+    return taken + count <= places && (used.get(caller) ?? 0) + count <= perCaller
+  }
+
+  function add (caller: string, count: number): void {
+    taken += count
+    const left = (used.get(caller) ?? 0) + count
+    if (left === 0) used.delete(caller)
+    else used.set(caller, left)
+  }
 
   function leave (caller: string, waiter: Waiter): void {
     const line = lines.get(caller)
@@ -84,14 +99,14 @@ export function fairQueue ({ places, waiting: waitingMax, waitMs }: FairQueueOpt
   }
 
   function startNext (): void {
-    const [next] = lines
-    if (next === undefined || taken >= places) return
-    const [caller, line] = next
-    // Move the caller behind all others.
-    lines.delete(caller)
-    lines.set(caller, line)
-    const [first] = line
-    first!.start()
+    // A caller whose task starts moves to the end of the queue, and is visited again.
+    for (const [caller, line] of lines) {
+      const [first] = line
+      if (!fits(caller, first!.count)) continue
+      lines.delete(caller)
+      lines.set(caller, line)
+      first!.start()
+    }
   }
 
   function makeRoom (caller: string): void {
@@ -101,13 +116,14 @@ export function fairQueue ({ places, waiting: waitingMax, waitMs }: FairQueueOpt
     ;[...longest].at(-1)!.reject()
   }
 
-  async function wait (caller: string, stops: readonly AbortSignal[]): Promise<void> {
+  async function wait (caller: string, stops: readonly AbortSignal[], count: number): Promise<void> {
     makeRoom(caller)
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     const waiter: Waiter = {
+      count,
       start () {
         leave(caller, waiter)
-        taken++
+        add(caller, count)
         resolve()
       },
       reject () {
@@ -124,12 +140,15 @@ export function fairQueue ({ places, waiting: waitingMax, waitMs }: FairQueueOpt
   }
 
   return {
-    async take (caller, stops) {
+    async take (caller, stops, count = 1) {
       if (stops.some(({ aborted }) => aborted)) throw new ServizioOccupato()
-      if (taken < places) taken++
-      else await wait(caller, stops)
+      if (fits(caller, count)) add(caller, count)
+      else await wait(caller, stops, count)
+      let isBack = false
       return () => {
-        taken--
+        if (isBack) return
+        isBack = true
+        add(caller, -count)
         startNext()
       }
     },

@@ -1,5 +1,5 @@
 /**
- * The value of a cookie that occurs once in a `Cookie` header. Undefined for duplicates, because one may be foreign.
+ * The value of a cookie that occurs once in a `Cookie` header. Undefined for duplicates: another site may have set one.
  */
 export function onlyValue (header: string, name: string): string | undefined {
   const values = header

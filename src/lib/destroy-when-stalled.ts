@@ -2,14 +2,14 @@ import type { IncomingMessage, ServerResponse } from 'node:http'
 import { Socket } from 'node:net'
 
 /** Number of checks without progress after which the connection is destroyed. */
-const LOOKS = 4
+const CHECKS = 4
 /** Minimum bytes per second that count as progress. A slower client would occupy resources for hours. */
 const SLOWEST = 1024
 
 /**
- * Destroys a connection whose client reads next to nothing of a response for `ms`, or up to a quarter longer. Any
- * progress restarts this time. The socket's own timeout does not suffice: it fires only the second time, and never
- * while single bytes are read.
+ * Destroys a connection whose client reads a response slower than `SLOWEST` for `ms`, or up to a quarter longer. Any
+ * progress restarts this time. The socket's own timeout does not suffice: it fires only at its second expiry, and never
+ * while the client reads single bytes.
  */
 export function destroyWhenStalled (response: ServerResponse, ms: number): void {
   // Take the socket from the request, because a pipelined response gets its socket only after earlier responses.
@@ -21,7 +21,7 @@ export function destroyWhenStalled (response: ServerResponse, ms: number): void 
   response.once('close', stop)
 }
 
-/** Destroys a connection whose client sends next to nothing of a body for `ms`, or up to a quarter longer. */
+/** Destroys a connection whose client sends a body slower than `SLOWEST` for `ms`, or up to a quarter longer. */
 export function destroyWhenBodyStalls (request: IncomingMessage, ms: number): void {
   const { socket } = request
   if (!(socket instanceof Socket)) return
@@ -34,12 +34,12 @@ export function destroyWhenBodyStalls (request: IncomingMessage, ms: number): vo
 function watch (socket: Socket, ms: number, progress: () => number, isClientsTurn: () => boolean): () => void {
   let before = progress()
   let quiet = 0
-  const interval = ms / LOOKS
+  const interval = ms / CHECKS
   const look = setInterval(() => {
     const now = progress()
     quiet = now - before < SLOWEST * interval / 1000 && isClientsTurn() ? quiet + 1 : 0
     before = now
-    if (quiet === LOOKS) socket.destroy()
+    if (quiet === CHECKS) socket.destroy()
   }, interval).unref()
   return () => clearInterval(look)
 }

@@ -75,7 +75,7 @@ export class CampiNonValidi extends RichiestaNonValida {
 
 const NON_UTF8 = createError('CORPO_NON_UTF8', 'Il corpo ha byte che non sono UTF-8: inviare il testo in UTF-8', 400)
 
-/** A body contains bytes that are not UTF-8. Decoded, they would become other characters than the client sent. */
+/** A body contains bytes that are not UTF-8. Decoding would replace them with other characters. */
 export class CorpoNonUtf8 extends NON_UTF8 {
   readonly dettagli: FieldError[]
   /** @param campo the field of a form, or '' for the body */

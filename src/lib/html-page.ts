@@ -17,7 +17,7 @@ export function pagePolicy (style: string, more: readonly string[] = ["form-acti
   ].join(';')
 }
 
-/** @param content the content of the body; @param script URL of the page's only script, on this server */
+/** @param content the content of the body. @param script URL of the page's only script, on this server */
 export function htmlPage (
   { language, title, style, content, script }:
   { language: string, title: string, style: string, content: Html, script?: string | undefined }

@@ -1,7 +1,7 @@
 import { isIPv4, isIPv6 } from 'node:net'
 import { addressMatcher, canonicalAddress } from './addresses.ts'
 
-/* Public IP addresses. Only to these may a user make the server connect (SSRF). */
+/* Public IP addresses. A user may make the server connect only to these (SSRF). */
 
 /**
  * IPv4 that is not globally reachable (IANA IPv4 Special-Purpose Address Registry), multicast and reserved. This

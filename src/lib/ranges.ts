@@ -2,8 +2,8 @@
 export interface ByteRange { start: number, end: number }
 
 /**
- * Parses a `Range` header (RFC 9110, 14.1.2). Undefined means the whole file. So do invalid headers, and several
- * ranges, because these would multiply the work. `'unsatisfiable'` if the range starts beyond the end.
+ * Parses a `Range` header (RFC 9110, 14.1.2). Undefined means the whole file. Invalid headers are ignored, and several
+ * ranges too, because they would multiply the work. `'unsatisfiable'` if the range starts beyond the end.
  */
 export function readRange (header: string | undefined, size: number): ByteRange | undefined | 'unsatisfiable' {
   const [, first, last] = /^bytes=(\d{0,15})-(\d{0,15})$/.exec(header?.trim() ?? '') ?? []

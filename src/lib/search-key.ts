@@ -1,4 +1,4 @@
-/* Folds texts for every search. In SQL, `piega` in the migrations removes the same characters, and also blanks. */
+/* Folds texts for every search. In SQL, `testo_ricerca` in the migrations removes the same characters. */
 
 /** Letters that Unicode does not decompose, with their usual spelling in a machine-readable zone. */
 const LETTERS: Readonly<Record<string, string>> = {

@@ -41,12 +41,16 @@ export function italianDay (day: Day): string {
   return `${day.slice(8)}/${day.slice(5, 7)}/${day.slice(0, 4)}`
 }
 
+const MONTH_LENGTHS = [31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31]
+
 /** Whether a `YYYY-MM-DD` exists in the calendar. `2026-02-30` and the year 0000 do not exist. */
 export function isDay (text: string): boolean {
   const match = DAY_PATTERN.exec(text)
-  if (!match || match[1] === '0000') return false
-  const instant = new Date(`${text}T00:00:00Z`)
-  return !Number.isNaN(instant.getTime()) && instant.toISOString().startsWith(text)
+  if (!match) return false
+  const [year, month, day] = [Number(match[1]), Number(match[2]), Number(match[3])]
+  const isLeap = year % 4 === 0 && (year % 100 !== 0 || year % 400 === 0)
+  const lastDay = month === 2 && isLeap ? 29 : MONTH_LENGTHS[month - 1] ?? 0
+  return year > 0 && day > 0 && day <= lastDay
 }
 
 /**
@@ -59,11 +63,16 @@ export function firstDayOf (text: string): Day | undefined {
   return isDay(day) ? day : undefined
 }
 
+/** Whether a text is a birth date as documents have it: a day, or one in which 00 is the day, or month and day. */
+export function isBirthDate (text: string): boolean {
+  return isDay(text) || (text.length === 'YYYY-MM-DD'.length && firstDayOf(text) !== undefined)
+}
+
 /** Days as people and other programs write them: `30/11/2026`, `30.11.2026`, `2026/11/30`, an instant. */
 const ITALIAN_DAY = /^(\d{1,2})[/.-](\d{1,2})[/.-](\d{4})$/
 const YEAR_FIRST = /^(\d{4})[/.-]?(\d{1,2})[/.-]?(\d{1,2})(?:[T ].*)?$/
 
-/** Converts a day in another notation to `YYYY-MM-DD`: `03/04/2026` is 3 April. Undefined for a text that is no day. */
+/** Converts a day in another notation to `YYYY-MM-DD`: `03/04/2026` is 3 April. Undefined for other texts. */
 export function readDay (text: string): Day | undefined {
   const [, day, month, year] = ITALIAN_DAY.exec(text.trim()) ?? []
   const [, first = year, second = month, third = day] = YEAR_FIRST.exec(text.trim()) ?? []

@@ -61,7 +61,7 @@ function commitOf (text: string): string {
   return COMMIT.test(text.trim()) ? text.trim() : ''
 }
 
-/** The repository is named, so that git uses neither that of a parent folder nor one from the environment. */
+/** Names the repository, so that git ignores the repositories of parent folders and of the environment. */
 function git (folder: string, command: readonly string[]): Promise<string> {
   return new Promise((resolve, reject) => {
     execFile(

@@ -1,6 +1,6 @@
 const WINDOWS_1252 = new TextDecoder('windows-1252')
 const UTF_8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true })
-/** For each character that Windows-1252 or ISO 8859-1 can decode, its byte. */
+/** Maps each character of Windows-1252 or ISO 8859-1 to its byte. */
 const BYTES = new Map(Array.from({ length: 256 }, (_, byte) => byte).flatMap((byte) => [
   [String.fromCharCode(byte), byte] as const, [WINDOWS_1252.decode(Uint8Array.of(byte)), byte] as const
 ]))
@@ -35,6 +35,6 @@ export const ENCODING_DOUBT = 'sembra letto con la codifica sbagliata. {forse}Co
 
 /** The predicate with the probable name, for a text with the wrong encoding. Undefined for other text. */
 export function encodingDoubt (text: string): string | undefined {
-  const name = probably(text)
-  return name === '' ? undefined : ENCODING_DOUBT.replace('{forse}', () => name)
+  const sentence = probably(text)
+  return sentence === '' ? undefined : ENCODING_DOUBT.replace('{forse}', () => sentence)
 }

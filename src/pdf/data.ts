@@ -61,8 +61,8 @@ export function isRow (value: Value | undefined): value is Data {
 }
 
 /**
- * The value at `a.b.0.c`, own properties only, or undefined. A property whose name contains dots, such as a CSV column,
- * takes precedence over the path.
+ * The value at a path such as `a.b.0.c`. Inherited properties are undefined. A property whose name contains dots, such
+ * as a CSV column, takes precedence over the path.
  */
 export function valueAt (data: Value, path: string): Value | undefined {
   const whole = ownValue(data, path)

@@ -5,7 +5,7 @@ export interface Decimal { units: bigint, scale: number }
 const PLAIN = /^([+-]?)(\d{1,30})(?:\.(\d{1,18}))?$/
 
 /**
- * Parses `1234.50` from a string or number; undefined for anything else. Commas and thousands separators are not
+ * Parses `1234.50` from a string or number. Undefined for anything else. Commas and thousands separators are not
  * accepted: `1.234` is less than two.
  */
 export function readDecimal (value: unknown): Decimal | undefined {
@@ -28,7 +28,7 @@ export function writeMoney (amount: Decimal, currency: string): string {
   return `${writeDecimal(amount)} ${currency}`
 }
 
-/** Adds amounts, those of each currency by themselves. Other values are left out. */
+/** Adds the amounts of each currency separately. Other values are left out. */
 export function sumByCurrency (values: readonly unknown[], usual: string): Map<string, Decimal> {
   const sums = new Map<string, Decimal>()
   for (const value of values) {

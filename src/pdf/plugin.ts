@@ -34,7 +34,7 @@ interface Pdfs {
    * Makes a PDF off the event loop, with the configured engine.
    * @throws ModelloNonValido (400) for an error in the template or the data
    * @throws ServizioOccupato when the queue is full
-   * @throws LavoroTroppoLungo or LavoroNonRiuscito past time or memory; for external engines `engines/errors.ts`
+   * @throws LavoroTroppoLungo or LavoroNonRiuscito past a limit. `engines/errors.ts` has those of external engines
    */
   make (job: PdfJob, options: WorkOptions): Promise<Pdf>
   /** Checks a template. Returns its variables and errors. */
@@ -56,12 +56,12 @@ declare module 'fastify' {
 interface PdfOptions {
   config: Config
   /** For tests: timeout of a request to an external engine. */
-  patienceMs?: number | undefined
+  timeoutMs?: number | undefined
 }
 
 /** Decorates the app with `app.pdf`. */
-export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
-  const engine = externalEngine(config, app.log, patienceMs)
+export default fp<PdfOptions>(async function pdf (app, { config, timeoutMs }) {
+  const engine = externalEngine(config, app.log, timeoutMs)
   if (engine) app.addHealthCheck({ setting: 'PDF_ENGINE_URL', ...serverOf(config.PDF_ENGINE_URL!) })
 
   async function makeHere (job: PdfJob, options: WorkOptions): Promise<Pdf> {
@@ -91,13 +91,13 @@ export default fp<PdfOptions>(async function pdf (app, { config, patienceMs }) {
 }, { name: 'pdf', dependencies: ['workers', 'files', 'startup-health-check'] })
 
 /** The configured external engine. Undefined when this server renders PDFs itself. */
-function externalEngine (config: Config, log: FastifyBaseLogger, patienceMs?: number): Engine | undefined {
+function externalEngine (config: Config, log: FastifyBaseLogger, timeoutMs?: number): Engine | undefined {
   const { PDF_ENGINE: name, PDF_ENGINE_URL: address, PDF_ENGINE_KEY: key } = config
   if (name === undefined || address === undefined) return undefined
   const url = new URL(address)
   return name === 'gotenberg'
-    ? gotenberg({ url, key, patienceMs })
-    : apitemplate({ url, key: key!, log, patienceMs })
+    ? gotenberg({ url, key, timeoutMs })
+    : apitemplate({ url, key: key!, log, timeoutMs })
 }
 
 /** Sets `X-PDF-Warnings`. Without warnings there is no header. */

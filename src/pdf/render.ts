@@ -23,7 +23,7 @@ const TOO_HIGH = /exceeds available height|bigger than available page height/
 /** The function that receives the renderer's console output for the current document. */
 const listening = new AsyncLocalStorage<(said: string) => void>()
 
-/* Captures console output, because only there the renderer reports cut content. Nor must it get into the log. */
+/* Captures console output. The renderer reports cut content only there, and its output must not reach the log. */
 /* eslint-disable no-console */
 for (const level of ['log', 'warn', 'error'] as const) {
   const usual = console[level]

@@ -2,7 +2,7 @@ import { TemplateError } from './errors.ts'
 import { isOfProduct, type PdfFault, type PdfJob, type ReportRows } from './pdf-jobs.ts'
 import { renderHtml, renderPdf, type Rendered, type RenderedHtml, type RenderOptions } from './render.ts'
 import type { Warning } from './layout/build.ts'
-import { readCsv } from './tables/csv-file.ts'
+import { readCsvRows } from './tables/csv-rows.ts'
 import { LETTER_TEMPLATE, readBuiltIn, REPORT_TEMPLATE } from './templates/built-in.ts'
 import { letterData } from './templates/letter-data.ts'
 import { reportData, type ReportRequest } from './templates/report-data.ts'
@@ -58,7 +58,7 @@ async function inputOf (job: PdfJob): Promise<Input> {
 
 function tableOf (request: ReportRows): Pick<ReportRequest, 'rows' | 'lines'> {
   if ('rows' in request) return request
-  if ('csv' in request) return readCsv(request.csv)
+  if ('csv' in request) return readCsvRows(request.csv)
   return { rows: fieldOf(request.body, 'rows') as ReportRequest['rows'] }
 }
 

@@ -19,7 +19,7 @@ export class ModelloNonValido extends ShapedError {
 
 /**
  * Converts a task's error into the caller's. Errors in the request's template or data become a 400. Any other error is
- * a defect of this program, and so is any error of a letter, whose fields are validated before.
+ * a defect of this program. Every error of a letter is a defect, because its fields have been validated before.
  */
 export function requestError (job: PdfJob, fault: PdfFault): Error {
   if (job.kind === 'letter' || (isOfProduct(job) && !OF_DATA.has(fault.code))) {

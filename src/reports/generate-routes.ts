@@ -65,7 +65,7 @@ const reportRoute = {
   )
 }
 
-/** PDFs from templates and data, and financial reports from rows. */
+/** Routes that make PDFs from templates, and financial reports from rows. */
 export const generateRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
   app.post('/api/generate-pdf', pdfRoute, onGeneratePdf)
 
@@ -128,7 +128,7 @@ const csvRoute = {
   )
 }
 
-/** Reports from CSV files. They have a separate scope, because only these routes accept a form as body. */
+/** Routes that make reports from CSV files. Their scope is separate, because only they accept a form as body. */
 export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
   app.removeAllContentTypeParsers()
   await app.register(multipart, { limits: form.limits })
@@ -162,7 +162,7 @@ interface ReportWishes extends Pick<ReportForm, 'decimali' | 'valuta'> {
 
 /**
  * Creates a financial report and responds with the PDF, or with its URL when the client prefers JSON. The PDF is stored
- * for a person, and when JSON is requested.
+ * if a person owns it, or if the client prefers JSON.
  */
 async function respondWithReport (
   app: App, { config, clock }: GenerateOptions, request: FastifyRequest, reply: FastifyReply, wishes: ReportWishes

@@ -38,7 +38,7 @@ const deleteRoute = route(
   }
 )
 
-/** The stored PDFs. */
+/** Routes of the stored PDFs. */
 export const listRoutes: FastifyPluginAsyncTypebox<{ config: Config }> = async (app, { config }) => {
   const { audit, db, pdf, files } = app
   for (const schema of [PdfListItem, PdfHistoryItem]) app.addSchema(schema)

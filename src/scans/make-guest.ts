@@ -17,11 +17,11 @@ interface MakingGuests {
 }
 
 /**
- * Makes the holder of a scanned document a guest of a booking. A guest who is already saved in that place keeps the
- * guest type, and fields that the document lacks. The same name keeps sex, birth date and citizenship. The same birth
- * date keeps the birth place. The same document number keeps the details of the document. If the document has no birth
- * date or number, the same name keeps those of the guest. `dati` overrides all of these.
- * @throws ScansioneNonTrovata, PrenotazioneNonTrovata; CampiNonValidi when the booking has no such place
+ * Makes the holder of a scanned document a guest of a booking. A guest who is saved in that place keeps the guest type.
+ * If the document lacks a field, the saved value may stay. Sex, birth date and citizenship need the same name. The
+ * birth place needs the same birth date, and details of the document need the same number. If the document lacks
+ * the birth date or number, the same name is enough. `dati` overrides all fields.
+ * @throws ScansioneNonTrovata, PrenotazioneNonTrovata, CampiNonValidi when the booking has no such place
  */
 export async function makeGuest (
   { db, guestCodes }: Pick<FastifyInstance, 'db' | 'guestCodes'>,
@@ -44,7 +44,7 @@ export async function makeGuest (
   })
 }
 
-/** `given` is the given name on the document; a single name is in `fields.cognome`. */
+/** `given` is the given name on the document. A single name is in `fields.cognome`. */
 interface Made { fields: Fields & Names, given: string, avvisi: Avviso[] }
 
 /** The guest's fields from the document alone. Empty fields are omitted. */

@@ -1,17 +1,24 @@
 import type { GuestInput } from '#schemas/guest.ts'
 import type { SavedGuest } from '#src/bookings/index.ts'
+import { isDay } from '#src/lib/time.ts'
 
 export type Fields = Partial<GuestInput>
 export interface Names { nome: string, cognome: string }
 
-/** Fields that stay valid with the same name, with the same birth date, and with the same document number. */
+/** Saved fields that stay with the same name, with the same birth date, and with the same document number. */
 const OF_PERSON = ['sesso', 'data_nascita', 'cittadinanza'] as const
 const OF_BIRTH = ['luogo_nascita', 'comune_nascita', 'provincia_nascita', 'stato_nascita'] as const
 const OF_DOCUMENT = ['tipo_documento', 'numero_documento', 'luogo_rilascio'] as const
 
-/** The fields to write over the guest who is saved in the place. */
-export function kept (saved: SavedGuest | undefined, fields: Fields & Names): Fields & Names {
-  const isNamesake = saved !== undefined && nameOf(saved) === nameOf(fields)
+/**
+ * The fields to write over the guest who is saved in the place. A complete birth date of the same person is kept if the
+ * document has an incomplete one.
+ */
+export function kept (saved: SavedGuest | undefined, read: Fields & Names): Fields & Names {
+  const isNamesake = saved !== undefined && nameOf(saved) === nameOf(read)
+  const { data_nascita: born, ...others } = read
+  const isLess = isNamesake && isDay(saved.data_nascita ?? '') && !isDay(born ?? '')
+  const fields: Fields & Names = isLess ? others : read
   const keeps = (name: 'data_nascita' | 'numero_documento') =>
     fields[name] === undefined ? isNamesake : saved?.[name] === fields[name]
   const cleared = [

@@ -1,9 +1,10 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import type { PhotoBody, PhotoData, PhotoField } from '#schemas/photo.ts'
 import { BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso } from '#schemas/scanning.ts'
-import { placeGuest, requirePlace, type SavedGuest } from '#src/bookings/index.ts'
+import { placeGuest, requirePlace, requireVersion, type SavedGuest } from '#src/bookings/index.ts'
 import { DOCUMENTS, keepImage, prepareImage } from '#src/documents/index.ts'
 import { readGuest, type ReadGuest } from '#src/scanning/index.ts'
+import { expectedVersions } from '#src/lib/etag.ts'
 import type { Day } from '#src/lib/time.ts'
 import { DocumentoNonLetto } from './errors.ts'
 import { kept, nameOf, type Fields, type Names } from './merged-guest.ts'
@@ -15,10 +16,10 @@ type App = Pick<
 interface Photo extends Required<PhotoBody> { booking: number }
 
 /**
- * Reads the photo of a document, and saves its holder as a guest of a booking, with the image. Either both are saved or
- * nothing is.
+ * Reads the photo of a document, and saves its holder as a guest of a booking, with the image. Both are saved, or
+ * neither is.
  * @param signal aborted when the client disconnects
- * @throws DocumentoNonLetto (422); PrenotazioneNonTrovata; CampiNonValidi when the booking has no such place; the
+ * @throws DocumentoNonLetto (422), PrenotazioneNonTrovata, CampiNonValidi when the booking has no such place, and the
  * errors of `readDocument` and of `prepareImage`
  */
 export async function savePhoto (
@@ -26,14 +27,15 @@ export async function savePhoto (
 ): Promise<PhotoData> {
   const { db, files } = app
   const place = { prenotazione_id: booking, guest_idx }
-  // Checked before the work, and again afterwards.
+  // Check the place before the work, and again in the transaction.
   await requirePlace(db, place)
   const reading = await app.readDocument({ image }, { caller: request.principal!.id, signal })
   const read = readGuest(reading, { today, codes: await app.guestCodes() })
   if (read === undefined || read.ospite.cognome === '') throw new DocumentoNonLetto()
   const face = { booking_id: booking, guest_idx, side }
-  const { name, file } = await prepareImage(app, request, face, { campo: 'image', text: image }, signal)
+  const { name, file } = await prepareImage(app, request, face, { campo: 'image', image }, signal)
   const saved = await files.settle(file, () => db.transaction(async (tx) => {
+    await requireVersion(tx, booking, expectedVersions(request.headers['if-match']))
     let before: SavedGuest | undefined
     const guest = await placeGuest(tx, place, (earlier) => {
       before = earlier
@@ -61,14 +63,14 @@ export async function savePhoto (
 
 const PHOTO_FIELDS: readonly PhotoField[] = [...SCANNED_FIELDS, ...BIRTH_PLACE_FIELDS]
 
-/** The fields that no check digit proves: without a valid zone all of them. */
+/** The fields that no check digit confirms: without a valid zone all of them. */
 function proposedBy ({ ospite, valid }: ReadGuest): readonly PhotoField[] {
   return valid === true ? ospite.proposti ?? [] : PHOTO_FIELDS.filter((name) => (ospite[name] ?? '') !== '')
 }
 
 /**
  * The fields to write. A proposal never replaces a field of the same person that was saved before. Without a valid zone
- * another person's guest stays as it is.
+ * a saved guest with another name stays unchanged.
  */
 function mergedGuest (saved: SavedGuest | undefined, read: ReadGuest): Fields & Names {
   const { nome, cognome } = read.ospite
@@ -98,15 +100,18 @@ function holderOf ({ ospite }: ReadGuest) {
   }
 }
 
-/** The saved fields by their proof, and those that are missing still. */
+/** Divides the saved fields into proven and proposed fields, and lists the fields to complete. */
 function accountOf (
   ospite: PhotoData['ospite'], read: ReadGuest
 ): Pick<PhotoData, 'letti' | 'proposti' | 'da_completare'> {
   const proposed = proposedBy(read)
   const isWritten = (name: PhotoField) => (read.ospite[name] ?? '') !== '' && ospite[name] === read.ospite[name]
+  // A field is still to complete if the saved value equals the incomplete value on the document.
+  const missing = read.ospite.da_completare.filter((name) => (ospite[name] ?? '') === (read.ospite[name] ?? ''))
+  const isComplete = (name: PhotoField) => isWritten(name) && !missing.includes(name)
   return {
-    letti: PHOTO_FIELDS.filter((name) => isWritten(name) && !proposed.includes(name)),
-    proposti: proposed.filter(isWritten),
-    da_completare: read.ospite.da_completare.filter((name) => (ospite[name] ?? '') === '')
+    letti: PHOTO_FIELDS.filter((name) => isComplete(name) && !proposed.includes(name)),
+    proposti: proposed.filter(isComplete),
+    da_completare: missing
   }
 }

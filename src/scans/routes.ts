@@ -14,7 +14,7 @@ import { disconnectSignal } from '#src/http/client-disconnects.ts'
 import type { RequestFields } from '#src/http/validation-errors.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
-import { type Clock, type Day, firstDayOf, isDay } from '#src/lib/time.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { FileService } from '#src/services/files/file-service.ts'
 import { ScansioneNonTrovata } from './errors.ts'
@@ -58,15 +58,7 @@ function scanErrors ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldEr
 
 /** A birth date may be empty. Its day, or its month and day, may be 00. */
 function birthErrors (birthDate: string, today: Day): FieldError[] {
-  const campo = 'birthDate'
-  if (birthDate === '') return []
-  const day = isDay(birthDate) ? birthDate : firstDayOf(birthDate)
-  if (day === undefined) {
-    const messaggio = 'deve essere un giorno del calendario, AAAA-MM-GG, con 00 per il giorno e il mese che il ' +
-      `documento non indica (ricevuto «${birthDate.slice(0, 10)}»)`
-    return [{ campo, messaggio }]
-  }
-  return day > today ? [{ campo, messaggio: 'è nel futuro' }] : []
+  return birthDate > today ? [{ campo: 'birthDate', messaggio: 'è nel futuro' }] : []
 }
 
 function missing (campo: string, other: string): FieldError {
@@ -128,9 +120,12 @@ const guestRoute = route(
 const photoRoute = {
   bodyLimit: IMAGE_BODY_MAX,
   ...route(
-    { access: 'auth', idempotent: true, holdsBody: true, heavy: true },
+    { access: 'auth', idempotent: true, holdsBody: true, heavy: true, headers: { reads: ['If-Match'] } } as const,
     'fotografaDocumento', 'Legge la fotografia di un documento, e ne salva l’ospite e l’immagine', {
-      errorCodes: ['PRENOTAZIONE_NON_TROVATA', 'DOCUMENTO_NON_LETTO', ...OCR_ERRORS, 'ARCHIVIO_NON_DISPONIBILE'],
+      errorCodes: [
+        'PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_MODIFICATA', 'DOCUMENTO_NON_LETTO', ...OCR_ERRORS,
+        'ARCHIVIO_NON_DISPONIBILE'
+      ],
       description:
         `${SOURCE_WORDS}. Si salvano insieme l’ospite e l’immagine, o niente. La risposta dice che cosa è letto, ` +
         'proposto, o manca, e che cosa impedirebbe ancora l’invio. Una proposta non sostituisce ciò che è già salvato.',
@@ -141,7 +136,7 @@ const photoRoute = {
   )
 }
 
-/** Scans of documents that users save before they belong to a guest. */
+/** Routes of document scans that users save before they belong to a guest. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
   const { db, files, audit, eraseResponses } = app

@@ -6,7 +6,7 @@ import { UNSPECIFIED_SEX } from '#src/lib/sex-words.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { Transaction } from '#src/database/connect.ts'
-import { readImageText } from '#src/services/images/image-text.ts'
+import { readImage } from '#src/services/images/image-text.ts'
 import { scanNotices, unknownStates } from './scan-notices.ts'
 import { pictureName, PICTURES } from './scan-pictures.ts'
 import type { ScanRepository } from './repository.ts'
@@ -24,7 +24,7 @@ interface Saving {
 
 /**
  * Stores a document's data, encrypted, and its picture if the body has one.
- * @throws PrenotazioneNonTrovata; CampiNonValidi; ContenutoTroppoGrande (413); ServizioOccupato (503)
+ * @throws PrenotazioneNonTrovata, CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503)
  */
 export async function saveScan (
   app: App, request: FastifyRequest, body: SaveScanBody, { repository, clock, signal }: Saving
@@ -41,7 +41,7 @@ export async function saveScan (
   const caller = request.principal!.id
   const picture = image === undefined
     ? undefined
-    : await images.reencode(readImageText('image', image), { campo: 'image', caller, signal })
+    : await images.reencode(readImage('image', image), { campo: 'image', caller, signal })
   const id = await repository.takeId(db)
 
   async function keep (tx: Transaction): Promise<Avviso[]> {

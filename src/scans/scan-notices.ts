@@ -33,7 +33,7 @@ export function unknownStates (
   })
 }
 
-/** A person with two documents, and two people with one document. */
+/** Warns about a person with two documents, and about two people with one document. */
 export async function sameGuest (
   db: Executor,
   data: Pick<ScanData, 'docNum' | 'surname' | 'name' | 'birthDate'>,

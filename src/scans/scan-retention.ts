@@ -9,7 +9,7 @@ import type { Executor } from '#src/database/connect.ts'
 import { discardScans } from './scan-pictures.ts'
 import type { ScanRepository, StoredScan } from './repository.ts'
 
-/** Maximum scans deleted in one transaction. */
+/** Maximum scans without a guest deleted per transaction. */
 const BATCH = 500
 
 /** `stato` is null for a scan without a guest, which is deleted on the day `until`. */
@@ -18,8 +18,8 @@ type ScanStatus = ImageStatus | { stato: null, until: string }
 export type ScanRetention = ReturnType<typeof scanRetention>
 
 /**
- * Deletes a guest's scan like the images of the document: a number of days after the receipt that covers the guest.
- * Deletes a scan without a guest a number of days after it was saved, at the earliest on the next day.
+ * Deletes a guest's scan, like the document images, some days after the receipt that covers the guest. Deletes a scan
+ * without a guest as many days after it was saved, at the earliest on the next day.
  */
 export function scanRetention (
   app: Pick<FastifyInstance, 'db' | 'files' | 'audit' | 'log' | 'eraseResponses'>,
@@ -58,11 +58,11 @@ export function scanRetention (
     return await db.transaction(async (tx) => discard(tx, await repository.unplacedBefore(tx, before, BATCH)))
   }
 
-  async function discard (tx: Parameters<typeof discardScans>[1], ids: readonly number[], file?: string) {
+  async function discard (tx: Parameters<typeof discardScans>[1], ids: readonly number[], object?: string) {
     if (ids.length === 0) return 0
     const count = await discardScans({ files, repository, eraseResponses }, tx, ids)
     await audit.append(tx, {
-      actor: 'sistema', action: 'scansioni_scadute', object: file, details: { scansioni: ids.map(String) }
+      actor: 'sistema', action: 'scansioni_scadute', object, details: { scansioni: ids.map(String) }
     })
     return count
   }

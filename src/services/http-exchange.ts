@@ -6,10 +6,10 @@ export interface ExchangeRequest {
   headers?: Readonly<Record<string, string>>
   body?: string | FormData
   /** Timeout of the whole response in milliseconds. */
-  patienceMs: number
+  timeoutMs: number
   /** Maximum size of the response in bytes. */
   bytesMax: number
-  /** Aborts when the caller does not need the response any more. */
+  /** Aborted when the caller does not need the response any more. */
   signal?: AbortSignal | undefined
 }
 
@@ -32,9 +32,9 @@ export class ExchangeError extends Error {
  * @throws ExchangeError
  */
 export async function exchange (
-  url: URL | string, { method = 'GET', headers = {}, body, patienceMs, bytesMax, signal }: ExchangeRequest
+  url: URL | string, { method = 'GET', headers = {}, body, timeoutMs, bytesMax, signal }: ExchangeRequest
 ): Promise<Exchanged> {
-  const limit = limitedSignal(signal ? [signal] : [], patienceMs)
+  const limit = limitedSignal(signal ? [signal] : [], timeoutMs)
   try {
     const whole = body instanceof FormData ? await wholeForm(body) : { body: body ?? null, headers: {} }
     const response = await fetch(url, {

@@ -14,7 +14,7 @@ declare module 'fastify' {
      * Counts an attempt in one statement. At most `max` concurrent attempts are allowed.
      * @param subject identifies attempts that are counted together. Only its fingerprint is stored
      * @param by 0 for a correct attempt, which does not count, but is refused after too many wrong ones
-     * @param executor in a transaction, the attempt counts after the commit. Others of the same subject wait for it
+     * @param executor in a transaction, the attempt counts after the commit, and later ones wait for the commit
      * @returns seconds until the window ends after too many attempts, or 0 if this attempt is allowed
      */
     countAttempt (limit: Limit, subject: readonly string[], by?: 0 | 1, executor?: Executor): Promise<number>
@@ -55,7 +55,7 @@ export default fp<{ keys: Keys }>(async function counters (app, { keys }) {
       })
       .returning({ count: t.count, seconds })
     const { count, seconds: left } = row!
-    // If the window began after this transaction, `now()` is older, and the rest would be longer than a window.
+    // If the window began after this transaction, `now()` is older, and the remaining time would exceed a window.
     return count - by < max ? 0 : Math.min(Math.max(1, left), Math.ceil(windowMs / 1000))
   })
 

@@ -3,7 +3,7 @@ import { ServizioOccupato } from '#src/lib/errors.ts'
 import type { NotificationListener } from '#src/database/notifications.ts'
 
 /** Maximum milliseconds that a request waits for the database. */
-const PATIENCE_MS = 2000
+const TIMEOUT_MS = 2000
 
 /**
  * Caches a value read from the database until the database reports a change.
@@ -45,7 +45,7 @@ export function cachedValue<T> (
       return await orTooLate(read())
     } catch (err) {
       if (last === undefined || hasChanged) throw err
-      log.warn({ err }, 'the settings cannot be read: the last known ones are in force')
+      log.warn({ err }, 'the settings cannot be read: the last known ones are used')
       return last.value
     }
   }
@@ -58,13 +58,13 @@ export function cachedValue<T> (
   return {
     /**
      * The cached value. After a change it is a promise of the new value, which concurrent requests share. While the
-     * database does not respond, the last value is used. The promise rejects after a confirmed change, or without any
-     * value yet.
+     * database does not respond, it resolves with the last value. It rejects instead when no value was read yet, or the
+     * value has certainly changed.
      */
     current: (): T | Promise<T> => isCurrent ? last!.value : freshOrLast(),
-    /** Called when the value may have changed. The next request reads it. */
+    /** Marks the value as possibly changed. The next request reads it. */
     forget,
-    /** Called when the value has changed. The last value must not be used any more. */
+    /** Drops the value, because it has changed and must not be used any more. */
     change (): void {
       hasChanged = true
       forget()
@@ -76,10 +76,10 @@ export function cachedValue<T> (
   }
 }
 
-/** @throws ServizioOccupato when the maximum wait of a request is over */
+/** @throws ServizioOccupato when a request has waited for the maximum time */
 async function orTooLate<T> (work: Promise<T>): Promise<T> {
   const { promise: tooLate, reject } = Promise.withResolvers<never>()
-  const timer = setTimeout(() => reject(new ServizioOccupato()), PATIENCE_MS)
+  const timer = setTimeout(() => reject(new ServizioOccupato()), TIMEOUT_MS)
   try {
     return await Promise.race([work, tooLate])
   } finally {

@@ -15,7 +15,7 @@ export async function readFeatures (db: Executor): Promise<FeatureFlag[]> {
     .orderBy(asc(sql`${table.key} collate "C"`))
 }
 
-/** Sets or creates a flag. Returns its previous value; null for a new one. @throws TroppeFunzioni */
+/** Sets or creates a flag. Returns its previous value. Null for a new one. @throws TroppeFunzioni */
 export async function setFeature (tx: Transaction, { key, enabled }: FeatureFlag): Promise<boolean | null> {
   // Changes run one after the other, so that the previous value and the count are right. Readers do not wait.
   await tx.execute(sql`lock table ${table} in share row exclusive mode`)

@@ -39,9 +39,9 @@ export async function changeMaintenance (
 }
 
 /**
- * Called in the transaction that makes a submission ready. Refuses it during maintenance, unless an exception allows
- * it. The shared lock conflicts with a change of maintenance, but not with other submissions. So after the response to
- * a change, no submission that it refuses can become ready.
+ * Refuses a submission during maintenance, unless an exception allows it. The transaction of the caller makes the
+ * submission ready. The shared lock conflicts with a change of maintenance, but not with other submissions. So after
+ * the response to a change, no submission that maintenance now refuses can become ready.
  * @throws NessunNuovoInvio
  */
 export async function refuseNewSubmission (tx: Transaction): Promise<void> {

@@ -12,9 +12,9 @@ const RETRY_AFTER = '60'
 const WITHOUT_MESSAGE = 'riprovare più tardi'
 
 /**
- * During maintenance, refuses every request of a non-administrator. Exempt are public routes (health among them),
- * sign-in, and the administrators' pages, which have their own guard. It runs after the rate limit and before the
- * guards. Without maintenance it makes no query.
+ * During maintenance, refuses every request of a non-administrator. Public routes (also health checks), sign-in, and
+ * the administrators' pages with their own guard are exempt. It runs after the rate limit and before the guards.
+ * Without maintenance it makes no query.
  */
 function addMaintenanceGate (app: FastifyInstance, current: () => MaintenanceState | Promise<MaintenanceState>) {
   app.addHook('onRoute', function gate (route) {
@@ -24,7 +24,7 @@ function addMaintenanceGate (app: FastifyInstance, current: () => MaintenanceSta
   })
 
   const refuseDuringMaintenance: onRequestHookHandler = function refuseDuringMaintenance (request, reply, done) {
-    // The server's own key is no administrator. On routes for administrators the guard checks the right again.
+    // The server's own key is not an administrator. On routes for administrators the guard checks the right again.
     if (request.principal?.admin) return done()
     const state = current()
     if (!(state instanceof Promise)) return done(refusal(state, reply))
@@ -48,7 +48,7 @@ export interface Settings {
 declare module 'fastify' {
   interface FastifyInstance {
     settings: {
-      /** The current settings, as a promise only after a change. Without a response of the database, the last ones. */
+      /** The current settings, or the last known ones without a database. Returns a promise only after a change. */
       current (): Settings | Promise<Settings>
       /** Await it after a change and before the response. Then the change is effective in every process. */
       inForce (): Promise<void>

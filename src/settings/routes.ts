@@ -54,7 +54,7 @@ const setMaintenanceRoute = {
   }
 } as const
 
-/** The feature flags and maintenance. After the response, a change is effective in every process. */
+/** Routes of the feature flags and of maintenance. After the response, a change is effective in every process. */
 const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, audit, settings } = app
   app.addSubmissionHook('beforeReady', refuseNewSubmission)
@@ -103,7 +103,7 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       })
       return after
     })
-    request.log.warn({ actor, enabled: state.enabled }, 'maintenance is switched on or off')
+    request.log.warn({ actor, enabled: state.enabled }, 'maintenance was switched on or off')
     await settings.inForce()
     return state
   })

@@ -57,7 +57,7 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
     }
     if (!isRight) throw new SqlPasswordErrata()
 
-    const giveBack = acquireSlot(author.actor)
+    const giveBack = await acquireSlot(author.actor)
     try {
       login ??= await prepare()
       await audit.append(db, { ...author, action: 'sql', details: await described(sql) })
@@ -104,7 +104,7 @@ export default sqlRoutes
 
 /**
  * Counts one attempt at the password, and writes a wrong attempt to the audit log.
- * @returns the seconds to wait after too many wrong attempts, even with the right password. 0 accepts the attempt
+ * @returns the seconds to wait after too many wrong attempts, even with the right password. 0 for an accepted attempt
  */
 async function checkAttempt (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
   const limits = [[PER_CALLER, author.actor], [OF_ALL, '']] as const

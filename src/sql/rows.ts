@@ -10,8 +10,8 @@ const NUMBERS = new Set([21, 23, 700, 701])
 const JSONS = new Set([114, 3802])
 
 /**
- * Converts PostgreSQL's text of a value to JSON without loss: only numbers that fit into a double become numbers,
- * `json` keeps its digits, and every other type is text.
+ * Converts PostgreSQL's text of a value to JSON without loss. Only numbers that fit into a double become numbers.
+ * `json` keeps its digits. Every other type is text.
  */
 function toJson (type: number, text: string): string {
   if (type === BOOL) return text === 't' ? 'true' : 'false'

@@ -16,7 +16,7 @@ const BUCKETS_MAX = 1_000_000
 /** SQLSTATE `foreign_key_violation`. */
 const REFERENCED = '23503'
 
-/** Whether a bucket belongs to the product. These cannot be changed or deleted. */
+/** Whether a bucket is built in. Built-in buckets cannot be changed or deleted. */
 export function isOfTheProduct (bucket: string): boolean {
   return OF_THE_PRODUCT.has(bucket)
 }

@@ -18,7 +18,7 @@ function writeCursor ({ column, order }: Order, { key, sort }: Place): string {
     .toString('base64url')
 }
 
-/** @throws StorageError for a text that is no cursor, or is a cursor of another order */
+/** @throws StorageError for a text that is not a cursor, or is a cursor of another order */
 function readCursor (text: string, { column, order }: Order): Place {
   let parts: unknown
   try {
@@ -79,7 +79,7 @@ export async function listPrefix (db: Executor, view: View, body: ListV2Body): P
   const { prefix = '', cursor = '', with_delimiter: isFolded = false, sortBy = {} } = body
   const limit = Math.min(body.limit ?? LIST_MAX, LIST_MAX)
   const { column = 'name', order = 'asc' } = sortBy
-  // A client in a loop sends the empty cursor for the first page.
+  // Clients that read pages in a loop send an empty cursor for the first page.
   const after = cursor === '' ? undefined : readCursor(cursor, { column, order })
   if (!couldBegin(prefix)) return { hasNext: false, folders: [], objects: [] }
   const { below, rest } = within(view, prefix)

@@ -22,7 +22,7 @@ const OPEN = 'public'
  */
 export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance, 'db' | 'identity' | 'files'>) {
   const isAdmin = (request: FastifyRequest) => identity.authenticator.isAdmin(request.principal!, request)
-  /** Whether the protocol may upload, move or copy files of the bucket. Not if other endpoints validate its files. */
+  /** Whether the protocol may upload, move or copy files of the bucket. False if other endpoints validate its files. */
   const isWritable = (bucket: string) => bucket === OPEN || !isOfTheProduct(bucket)
 
   /** @throws StorageError NoSuchBucket */
@@ -52,7 +52,7 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
   /**
    * A file of a public bucket, for a caller whose credential gives no access. For a caller without credentials, all
    * other files are reported as missing.
-   * @throws StorageError NoSuchKey; the denial
+   * @throws StorageError NoSuchKey, or the denial
    */
   async function openFile ({ denial, principal, refusal }: FastifyRequest, id: string, name: string) {
     if (await isPublic(id)) return await named(id, name)
@@ -67,7 +67,7 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
     view,
     named,
     isWritable,
-    /** Whether the caller may delete files of the bucket by name. Images have the same rule as their booking. */
+    /** Whether the caller may delete files of the bucket by name. Operators may delete images of documents. */
     mayRemove: async (request: FastifyRequest, bucket: string): Promise<boolean> =>
       isWritable(bucket) || bucket === 'documents' || await isAdmin(request),
     /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */

@@ -11,7 +11,7 @@ const OUTPUT = {
   jpeg: { quality: 80, optimiseCoding: false },
   png: {},
   webp: { quality: 80, effort: 2 },
-  // With a higher effort the largest rendition takes a minute.
+  // A higher effort takes a minute for the largest rendition.
   avif: { quality: 62, effort: 0 }
 } as const
 
@@ -19,7 +19,7 @@ const OUTPUT = {
 export default async function renderImage ({ bytes, rendering }: RenderJob): Promise<Opened<Rendered>> {
   return await withImage(bytes, async (image, { format: ownFormat }) => {
     const { quality, format = ownFormat } = rendering
-    // With a quality, PNG would reduce its colours.
+    // sharp reduces the colours of a PNG when a quality is set.
     const output = { ...OUTPUT[format], ...(quality && format !== 'png' ? { quality } : {}) }
     return { bytes: await (await resized(image, rendering)).toFormat(format, output).toBuffer(), format }
   })
@@ -32,7 +32,7 @@ async function resized (image: Sharp, { width, height, resize }: Rendering): Pro
   }
   const { autoOrient: own } = await image.metadata()
   const [wide, high] = [width ?? own.width, height ?? own.height]
-  // A smaller image also gets the requested proportions.
+  // An image smaller than requested still gets the requested proportions.
   const shrink = Math.max(wide / own.width, high / own.height, 1)
   const sized = (side: number) => Math.max(1, Math.round(side / shrink))
   return image.resize({ width: sized(wide), height: sized(high), fit: 'fill' })

@@ -19,13 +19,11 @@ const TASK = new URL('render-image.ts', import.meta.url)
 const SOURCE_BYTES_MAX = 20 * 1024 * 1024
 /** Maximum stored renditions of one image. A further one replaces the oldest. */
 const KEPT_MAX = 20
-/** Only one image at a time is in memory. A page may request many thumbnails at once, so callers are served in turn. */
+/** Only one image at a time is in memory. A page may request many thumbnails, so callers take turns. */
 const QUEUE = { places: 1, waiting: 256, waitMs: 30_000 }
 
 /** A rendition to send. `content` is set if it could not be stored. */
 interface Rendition { file: StoredFile, content?: Buffer }
-
-export type Renditions = ReturnType<typeof createRenditions>
 
 /**
  * Images in other sizes and formats, rendered on the first request and stored as files. When an image is replaced,
@@ -91,7 +89,7 @@ export function createRenditions ({ db, files, images }: Pick<FastifyInstance, '
   }
 
   return {
-    /** @throws StorageError; ServizioOccupato and errors of the worker pool (503) */
+    /** @throws StorageError, ServizioOccupato and errors of the worker pool (503) */
     async get (
       request: FastifyRequest, reply: FastifyReply, image: StoredFile, rendering: Rendering
     ): Promise<Rendition> {

@@ -45,8 +45,10 @@ t.test('the first page', async (t) => {
     t.ok(style.length > 50)
     t.notMatch(body, /<(script|img|iframe|form|object|embed|link|base)|\son\w+=|style="|javascript:/i)
     t.match(body, /^<!doctype html>\n<html lang="it">/)
-    t.same([...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href), ['/docs', '/openapi.json', '/health/ready'])
-    for (const url of ['/docs', '/openapi.json', '/health/ready']) t.ok((await app.inject(url)).statusCode < 400, url)
+    const links = [...body.matchAll(/href="([^"]*)"/g)].map(([, href]) => href!)
+    t.same(links.slice(-3), ['/docs', '/openapi.json', '/health/ready'])
+    t.ok(links.includes('/oggi'), 'the bar leads back to the desk')
+    for (const url of links) t.ok((await app.inject(url)).statusCode < 400, url)
   })
 
   t.test('shows version, mode and counts', async (t) => {
@@ -250,7 +252,7 @@ t.test('a day means the whole day in Italy, and an instant is included', async (
   t.same(await found(`?da=${encodeURIComponent('2026-11-21T00:00:00+01:00')}&a=2026-11-21T22:59:59.999Z`), [3, 2])
 })
 
-t.test('bounds in the wrong order are a 400, because an empty list would be misleading', async (t) => {
+t.test('bounds in the wrong order are answered with a 400, because an empty list would be misleading', async (t) => {
   const asked = (da: string, a: string) => call('GET', `${AUDIT}?${new URLSearchParams({ da, a })}`)
   for (const [da, a] of [
     ['2026-11-22', '2026-11-20'],
@@ -292,7 +294,7 @@ t.test('only administrators may read and verify the audit log', async (t) => {
   }
 })
 
-t.test('an invalid query is a 400 that names the field', async (t) => {
+t.test('an invalid query is answered with a 400 that names the field', async (t) => {
   const wrong = [
     'limit=0', 'limit=1001', 'cursor=!', 'cursor=AAAA', `actor=${'a'.repeat(201)}`, 'action=altro', 'da=ieri',
     'da=2026-02-30', 'a=2026-02-30T00:00:00Z', 'da=0000-01-01T00:00:00Z',

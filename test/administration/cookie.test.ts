@@ -281,5 +281,5 @@ t.test('outside the guarded scope, a route that requires the cookies stops the s
       app.get('/prova', { config: { access: 'cookie' } }, async () => ({}))
     })
   )
-  await t.rejects(start, { message: 'Nothing checks the cookie of route GET /prova (cookieGuard)' })
+  await t.rejects(start, { message: 'Route GET /prova has no cookieGuard that checks its cookie' })
 })

@@ -50,7 +50,7 @@ t.test('the same document number of two guests is a warning on the second one, i
   t.same((await check([foreigner(), foreigner({ nome: 'UTE', numero_documento: 'C01X00T48' })])).warnings, [])
 })
 
-t.test('a wrongly decoded name of a booking is a warning with the probable name', async (t) => {
+t.test('a wrongly decoded name of a booking causes a warning with the probable name', async (t) => {
   for (const [nome_cognome, probable] of [
     ['Ana GarcÃ­a', 'Ana García'], ['JosÃ© Neri', 'José Neri'], ['Ana García', '']
   ] as const) {
@@ -61,7 +61,7 @@ t.test('a wrongly decoded name of a booking is a warning with the probable name'
   }
 })
 
-t.test('a code that bookings of other people have is a warning, when their arrivals are close', async (t) => {
+t.test('a code shared with bookings of other people causes a warning if the arrivals are close', async (t) => {
   const nearby = { idf_gen: 'HM4XK7Q2', nome_cognome: 'Ugo Neri' }
   const { id: first } = await create(call, { check_in: today, idf_gen: 'HM4XK7Q2' })
   const warned = async (id: number) =>

@@ -15,7 +15,7 @@ const OTHERS = [
 ]
 
 /**
- * Empties a shared server and its police stand-in: no bookings, submissions, logs or calls remain. This is much cheaper
+ * Resets a shared server and its police stand-in: no bookings, submissions, logs or calls remain. This is much cheaper
  * than a new server for each test.
  */
 export async function emptied<S extends Pick<TestApp, 'dataDir' | 'logs'> & { app: Pick<TestApp['app'], 'sql'> }> (

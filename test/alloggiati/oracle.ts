@@ -1,6 +1,6 @@
 import { fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** The rows that the police has really acquired, whatever it replied. */
+/** The rows that the police has really acquired, even if it replied otherwise. */
 export interface Oracle {
   /** Records rows. They are on the disk when it returns, so before any reply. */
   acquire (rows: readonly string[]): void
@@ -8,7 +8,7 @@ export interface Oracle {
   acquired (): string[]
 }
 
-/** An oracle that stores its rows in a file, so that they survive the death of any process. */
+/** An oracle that stores its rows in a file, so that they remain when a process is killed. */
 export function oracle (file: string): Oracle {
   const descriptor = openSync(file, 'a')
   return {

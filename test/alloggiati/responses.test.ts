@@ -28,16 +28,16 @@ async function server (t: Test, options: typeof SOON) {
 }
 
 const [soon, never] = [await server(t, SOON), await server(t, NEVER)]
-/** Shared servers for tests that need no first login. Each test empties its server. */
-async function anew (one: typeof soon) {
+/** Shared servers for tests that need no first login. Each test resets its server. */
+async function reset (one: typeof soon) {
   await emptied(one.server, one.police)
   return one
 }
 
 const stateOf = async ({ app }: TestApp) => (await app.sql<{ stato: string }[]>`select stato from invii`)[0]?.stato
 
-t.test('a Send without an outcome in time is a 422 INVIO_IN_CORSO with its location, and continues', async (t) => {
-  const { police, server: one, send } = await anew(soon)
+t.test('a Send that exceeds the time limit returns 422 INVIO_IN_CORSO with its location, and continues', async (t) => {
+  const { police, server: one, send } = await reset(soon)
   const reply = held()
   police.on.Send = reply.behaviour
   const late = await send()
@@ -56,7 +56,7 @@ t.test('a Send without an outcome in time is a 422 INVIO_IN_CORSO with its locat
 })
 
 t.test('a refusal by the Send or the test call after the response to the caller raises an alarm', async (t) => {
-  const { police, server: one, send } = await anew(soon)
+  const { police, server: one, send } = await reset(soon)
   const warned = () => one.logs.filter(({ msg }) => /after its caller got an answer/.test(String(msg)))
   const reply = held()
   police.on.Send = reply.behaviour
@@ -86,7 +86,7 @@ t.test('a request that prefers not to wait gets a 202 at once, and the guest is 
 })
 
 t.test('a retry with the same key gets the current state of its submission', async (t) => {
-  const { police, server: one, send } = await anew(soon)
+  const { police, server: one, send } = await reset(soon)
   const headers = { 'idempotency-key': 'una', prefer: 'respond-async' }
   const reply = held()
   police.on.Send = reply.behaviour
@@ -115,7 +115,7 @@ t.test('a retry with the same key gets the current state of its submission', asy
 })
 
 t.test('a retry with the same key gets the reason why its submission failed', async (t) => {
-  const { police, server: one, send } = await anew(soon)
+  const { police, server: one, send } = await reset(soon)
   const headers = { 'idempotency-key': 'una' }
   const reply = held()
   police.on.Send = reply.behaviour
@@ -129,7 +129,7 @@ t.test('a retry with the same key gets the reason why its submission failed', as
 })
 
 t.test('after an unknown outcome, the same key returns the later decision and sends no guest', async (t) => {
-  const { police, server: one, send } = await anew(never)
+  const { police, server: one, send } = await reset(never)
   const { decide } = administrator(one)
   const { id: booking } = await create(one.call, { check_in: testClock().today(), numero_ospiti: 1 })
   await one.call('POST', '/api/saveOspiti', { prenotazione_id: booking, dati: [guestNo(4)] })
@@ -208,7 +208,7 @@ t.test('check, dry run, apartments and receipts respond in time when the police 
 
 t.test('while the earlier attempt may still arrive, a decision to send again is refused until then',
   async (t) => {
-    const { police, server: one, send } = await anew(never)
+    const { police, server: one, send } = await reset(never)
     police.on.Send = (socket) => socket.resetAndDestroy()
     await send()
     delete police.on.Send

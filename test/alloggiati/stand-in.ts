@@ -25,15 +25,13 @@ export interface StandIn extends Oracle {
   endpoint: string
   /** The complete requests so far. */
   calls: Call[]
-  /** Operations with at least one received byte, in order, whether complete or not. */
+  /** Operations with at least one received byte, in order. They include incomplete requests. */
   startedCalls: string[]
   /** The behaviour for an operation, instead of the successful response. */
   on: Record<string, Behaviour | undefined>
-  /**
-   * Called with the operation at the first bytes of a request. The response waits for it, and is omitted if it fails.
-   */
+  /** Gets the operation at the first bytes of a request. The response waits for it, and is omitted if it fails. */
   firstByte?: (operation: string, socket: Socket) => Promise<void>
-  /** Called with every new connection. If it returns true, the stand-in reads nothing from the connection. */
+  /** Gets every new connection. If it returns true, the stand-in reads nothing from the connection. */
   connection?: (socket: Socket) => boolean
   callsOf (operation: string): Call[]
   /** Resets behaviours, calls and acquired rows. */
@@ -134,14 +132,14 @@ export async function production (
   return build(t, { ...productionEnviron(police), ...environ }, undefined, options)
 }
 
-/** The body of an `invio` of these guests. They arrive on the real today, because production has no other clock. */
+/** The body of an `invio` of these guests. They arrive on the date of the system clock, as production requires. */
 export function invio (ospiti: readonly Schedina[], more: Record<string, unknown> = {}): object {
   return { ospiti, prenotazione: { check_in: testClock().today(), numero_notti: 3 }, ...more }
 }
 
 /** The n-th invented guest. Each n is another person with another document. */
 export function guestNo (n: number, changes: Schedina = {}): Schedina {
-  // Names with the same letters in any order count as the same person, so each digit becomes a letter of its own.
+  // Names with the same letters in any order count as the same person, so each digit becomes a different letter.
   const letters = [...n.toString(8)].reverse().map((digit, at) => 'BCDFGH'[at]!.repeat(Number(digit))).join('')
   const numero_documento = `CA${10_000 + n}AA`
   return single({ cognome: `NUMERATI ${letters}`, numero_documento, ...changes })

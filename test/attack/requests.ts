@@ -32,7 +32,7 @@ export async function signIn (target: Target, email: string, password = PASSWORD
   return await ask<AuthSession>(target, 'POST', '/auth/v1/token?grant_type=password', headers, { email, password })
 }
 
-/** A new person with this role, a session, and a key unless the role is unknown. */
+/** Creates a person with this role, a session and a key. */
 export async function person (target: Target, role: unknown = 'operator') {
   const email = `${randomBytes(6).toString('hex')}@example.org`
   const account = { email, password: PASSWORD, email_confirm: true, app_metadata: { role } }
@@ -41,7 +41,7 @@ export async function person (target: Target, role: unknown = 'operator') {
   return { id: made.answer.id, email, session: bearer(token), refresh, key: await mintKey(target, bearer(token)) }
 }
 
-/** A new key, as its owner sends it. */
+/** Creates a key, and returns its id and the header that its owner sends. */
 export async function mintKey (target: Target, session: Credentials, query = '') {
   const { answer: { apiKey = '', id = '' } } = await ask<Partial<MintedKey>>(
     target, 'GET', `/api/cli/auth/key${query}`, session
@@ -49,10 +49,10 @@ export async function mintKey (target: Target, session: Credentials, query = '')
   return { id, credentials: { 'x-api-key': apiKey } }
 }
 
-export interface Door { method: Method, path: string }
+export interface Operation { method: Method, path: string }
 
-/** Every operation of the description that requires rights, except the one that would end the caller's session. */
-export async function guardedDoors (target: Target): Promise<Door[]> {
+/** All operations of the API description that require rights, except the one that would end the caller's session. */
+export async function guardedOperations (target: Target): Promise<Operation[]> {
   const { answer: { paths } } = await ask<{ paths: Record<string, Record<string, { security?: object[] }>> }>(
     target, 'GET', '/openapi.json'
   )
@@ -64,10 +64,10 @@ export async function guardedDoors (target: Target): Promise<Door[]> {
     .map(({ method, path }) => ({ method, path: path.replaceAll(/\{[^}]*\}/g, '1') }))
 }
 
-/** The doors that the guards open to a caller: every status but 401 and 403. */
-export async function opened (target: Target, doors: readonly Door[], credentials: Credentials): Promise<string[]> {
+/** The operations that the guards allow to a caller: every status except 401 and 403. */
+export async function allowed (target: Target, all: readonly Operation[], credentials: Credentials): Promise<string[]> {
   const open: string[] = []
-  for (const { method, path } of doors) {
+  for (const { method, path } of all) {
     const { status, answer } = await ask<{ statusCode?: string }>(
       target, method, path, credentials, method === 'GET' ? undefined : {}
     )

@@ -77,7 +77,7 @@ export async function fillBookings (sql: postgres.Sql, count: number): Promise<v
   await sql`vacuum analyze prenotazioni`
 }
 
-/** Runs an attack on a server of its own. */
+/** Runs an attack on a separate server. */
 export async function onTarget<T> (
   environ: Record<string, string>, attack: (target: Target) => Promise<T>
 ): Promise<T> {

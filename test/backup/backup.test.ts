@@ -126,7 +126,7 @@ t.test('a file gets its name only when it is complete, and only its owner can re
   await writeFile(`${file}.partial`, 'the partial file of a killed process')
   async function * broken () {
     yield noise
-    // An error like that of a lost connection, which is no error of the file.
+    // An error as after a lost connection, not an error of the file.
     throw Object.assign(new Error('away'), { syscall: 'read', code: 'ECONNRESET' })
   }
   await t.rejects(write(file, broken()), { message: 'away' })
@@ -143,7 +143,7 @@ t.test('a file gets its name only when it is complete, and only its owner can re
   await t.rejects(write(join(folder, 'c', 'a.tar.age'), saved()), /non si può scrivere/)
 })
 
-t.test('a backup replaces another backup, and no other file', async (t) => {
+t.test('a backup overwrites another backup, but no other file', async (t) => {
   const folder = temporaryFolder(t)
   const path = (name: string) => join(folder, name)
   const old = 'age-encryption.org/v1\n di prima'
@@ -254,7 +254,7 @@ t.test('requests are answered while the job writes, and the backup is a snapshot
   await saveGuests(call, id, guests(2))
   const other = connect(url, 1)
   t.teardown(other.close)
-  // In the middle of its tables, before bookings and guests, the job waits for this lock.
+  // The job waits for this lock in the middle of its tables, before bookings and guests.
   await other.sql.begin(async (tx) => {
     await tx`set local idle_in_transaction_session_timeout = 0`
     await tx`lock table lettere_benvenuto in access exclusive mode`

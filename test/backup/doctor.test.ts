@@ -109,6 +109,19 @@ t.test('each broken part is an error with advice, with exit status 1', async (t)
   t.match(elsewhere.found.file, /^errore: .*è di un altro database/)
 })
 
+t.test('the police account of a further establishment is tested too', async (t) => {
+  delete police.on.Authentication_Test
+  const authorization = `Bearer ${await server.token({ role: 'admin' })}`
+  const ask = async (method: 'POST' | 'PUT', path: string, payload: object) =>
+    (await server.call(method, `/api/v1/strutture${path}`, payload, { authorization })).json<{ data: { id: number } }>()
+  const { data: { id } } = await ask('POST', '', { nome: 'Casa del Porto' })
+  await ask('PUT', `/${id}/polizia`, { utente: 'CO000002', password: 'parola-di-prova', wskey: 'chiave-di-prova' })
+  const none = { ALLOGGIATI_UTENTE: '', ALLOGGIATI_PASSWORD: '', ALLOGGIATI_WSKEY: '' }
+  t.match((await doctor(none)).found.polizia, /^ok: credenziali accettate da /)
+  police.on.Authentication_Test = response(refusalReply('Authentication_Test', 'CREDENZIALI'))
+  t.match((await doctor(none)).found.polizia, new RegExp(`^errore: .*l’account della struttura ${id}`))
+})
+
 const certificate = selfSigned(t.testdir(), 'IP:127.0.0.1')
 const skip = certificate === undefined && 'openssl is not installed: no certificate to test with'
 

@@ -43,7 +43,7 @@ const lately = addDays(testClock().today(), -2)
 const pdf = Buffer.from('%PDF-1.4 prova')
 
 /** Reads the data that a person would check first. */
-async function look ({ app, call }: TestApp, booking: number, submission: number) {
+async function readState ({ app, call }: TestApp, booking: number, submission: number) {
   const body = async (url: string) => {
     const { statusCode, rawPayload } = await call('GET', url)
     return { url, statusCode, body: rawPayload.toString('base64') }
@@ -98,7 +98,7 @@ const empty = async (t: Test) => ({
   ...own, DATABASE_URL: (await testDatabase(t, true)).url, DATA_DIR: temporaryFolder(t)
 })
 
-const before = await look(server, booking, submission)
+const before = await readState(server, booking, submission)
 await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('ferie', 'anna')`
 const made = await act(['--json', 'backup', file], { env: own })
 await server.app.sql`update invii_sospensioni set tolta_da = 'anna', tolta_il = now()`
@@ -183,7 +183,7 @@ t.test('a restored server gives the same responses as the lost one', async (t) =
   t.equal(restored.code, 0, restored.stderr)
   const { DATABASE_URL, DATA_DIR, MASTER_KEY } = afterwards
   const next = await build(t, { ...environ, DATABASE_URL, DATA_DIR, MASTER_KEY })
-  t.same(await look(next, booking, submission), before)
+  t.same(await readState(next, booking, submission), before)
   t.ok(before.reads.every(({ statusCode }) => statusCode === 200))
   t.equal(before.signedIn, 200)
 
@@ -280,7 +280,7 @@ t.test('a file deleted during a backup is kept until the backup ends', async (t)
   })
 })
 
-t.test('a backup names a missing file, and saves the rest', async (t) => {
+t.test('a backup names a missing file, and passes its verification', async (t) => {
   const { app } = server
   const { id } = await create(server.call)
   const { upload, stored } = uploading(server)
@@ -295,7 +295,7 @@ t.test('a backup names a missing file, and saves the rest', async (t) => {
   t.equal((await act(['backup', '--verify', path], { env: own })).code, 0)
 })
 
-t.test('a backup names and skips tables and columns of the operator, and can be restored', async (t) => {
+t.test('a backup reports and skips tables and columns that an operator added, and can be restored', async (t) => {
   const { sql } = server.app
   await sql.unsafe(`create table copia as select * from prenotazioni;
     create table "Elenco mio" (id serial primary key, prenotazione_id integer references prenotazioni (id));
@@ -354,14 +354,14 @@ t.test('restored files are removed when the transaction fails', async (t) => {
     async put (id, content) {
       if (written > 0) t.match(await left(env), { files: written })
       // The last file identifies the database to which the file store belongs.
-      if (written > 0) throw new Error('the place does not answer')
+      if (written > 0) throw new Error('the file store does not respond')
       await real.put(id, content)
       written++
     }
   }
   const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
   const restoring = restoreBackup({ sql, backend, keys }, file, BACKUP_PASSPHRASE)
-  await t.rejects(restoring, { message: 'the place does not answer' })
+  await t.rejects(restoring, { message: 'the file store does not respond' })
   t.equal(written, 1)
   t.same(await left(env), { tables: 0, files: 0 })
 })

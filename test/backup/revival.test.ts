@@ -150,10 +150,10 @@ t.test('a restore ends all access, and repeats the erasures and bans that the fi
   t.equal((await third.call('GET', `/api/v1/prenotazioni/${later.id}`)).statusCode, 200, 'the new booking stays')
   await runJob(third, 'erasures-file')
   const names = (await readdir(BACKUP_DIR)).filter((name) => name.endsWith('.json'))
-  t.equal(names.length, 2, 'the restored database has a file of its own')
+  t.equal(names.length, 2, 'the restored database has its own file')
 })
 
-t.test('without a valid file, a restore reports from when on erasures must be repeated', async (t) => {
+t.test('without a valid file, a restore reports the time from which erasures must be repeated', async (t) => {
   const folder = temporaryFolder(t)
   const path = join(folder, basename(backup))
   await copyFile(backup, path)

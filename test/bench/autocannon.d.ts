@@ -10,7 +10,22 @@ declare module 'autocannon' {
     headers?: Record<string, string>
     method?: 'GET' | 'POST'
     body?: string
+    /** Requests in turn. `setupRequest` makes each one. */
+    requests?: Request[]
   }
-  interface Result { requests: { total: number }, duration: number, non2xx: number, errors: number }
+  interface Request {
+    method: 'GET' | 'POST'
+    path: string
+    headers: Record<string, string>
+    body?: string
+    setupRequest?: (request: Request) => Request
+  }
+  interface Result {
+    requests: { total: number }
+    latency: { p50: number }
+    duration: number
+    non2xx: number
+    errors: number
+  }
   export default function autocannon (options: Options): Promise<Result>
 }

@@ -23,7 +23,7 @@ export async function databaseForCreations (clusterUrl: string): Promise<string>
   return url
 }
 
-/** Compares bookings created per second with a bare route and a prepared insert. */
+/** Compares the bookings created per second with those of a bare route with a prepared insert. */
 export async function creation (locanda: Running, peer: Running): Promise<BenchResult> {
   const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
   const result = atLeast(0.6, await interleaved(
@@ -44,7 +44,7 @@ async function create (server: Running, spent: number[]): Promise<number> {
     body: JSON.stringify(BODY),
     connections: CONNECTIONS,
     amount: AMOUNT,
-    // autocannon checks for its end only at each sample.
+    // autocannon checks only once per sample whether it must stop.
     sampleInt: 10,
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }
   })

@@ -53,7 +53,7 @@ export async function emptyDatabase (clusterUrl: string, database: string): Prom
 }
 
 /** Creates a database without tables and returns its URL. */
-async function createDatabase (clusterUrl: string, database: string): Promise<string> {
+export async function createDatabase (clusterUrl: string, database: string): Promise<string> {
   await administer(clusterUrl, (sql) => sql.unsafe(`create database ${database}`))
   const url = new URL(clusterUrl)
   url.pathname = `/${database}`

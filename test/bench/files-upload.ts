@@ -3,8 +3,10 @@ import { once } from 'node:events'
 import { Agent, request, type IncomingMessage } from 'node:http'
 import { json } from 'node:stream/consumers'
 import sharp from 'sharp'
+import process from 'node:process'
 import reencode from '#src/services/images/reencode.ts'
-import { interleaved, within, type BenchResult } from './harness.ts'
+import { cpuWithin, interleaved, within, type BenchResult } from './harness.ts'
+import { againstQuiet, p95 } from './percentile.ts'
 import { API_KEY, type Running } from './process.ts'
 
 const SIZE = { width: 4000, height: 3000 }
@@ -12,29 +14,60 @@ const SIZE = { width: 4000, height: 3000 }
 const QUALITY = 88
 const ROUNDS = 31
 
-/** The quality of stored images. The peer uses the same. */
+/** The defaults of the server. */
 const STORED_QUALITY = 90
+const STORED_SIDE = 3000
 
 /**
- * Compares a 2 MB photo upload (base64, decoding, encoding, encryption, disk, database) with decoding and encoding
- * alone. The peers are sharp with its defaults, and with this server's settings, which avoid a second pass. Sharp takes
- * 44 of 68 ms, the file with two fsyncs 8, the database 6.
+ * Compares a 2 MB photo upload (decoding, encoding, encryption, disk, database) with decoding and encoding alone. One
+ * peer is sharp with its defaults at the same size. The other one is sharp with this server's settings, which avoid a
+ * second pass. One body is the image, the other is JSON with the image in Base64.
  */
-export async function uploads ({ url }: Running): Promise<BenchResult[]> {
+export async function uploads (server: Running): Promise<BenchResult[]> {
+  const { url } = server
   const photo = await makePhoto()
   const booking_id = await makeBooking(url)
+  const upload = async () => {
+    await post(url, `/api/documents/upload?booking_id=${booking_id}&guest_idx=0&side=front`, photo, 'image/jpeg')
+  }
   // Prepared once, because the client's own work must not count.
-  const body = Buffer.from(JSON.stringify({
+  const json = Buffer.from(JSON.stringify({
     booking_id, guest_idx: 0, side: 'front', base64Image: photo.toString('base64'), ext: 'jpg'
   }))
-  const upload = async () => { await post(url, '/api/documents/upload', body) }
+  const uploadJson = async () => { await post(url, '/api/documents/upload', json) }
   const name = `upload of a photo of ${(photo.length / 1e6).toFixed(1)} MB, against its encoding`
-  const bySharp = async () => { await sharp(photo).autoOrient().jpeg({ quality: STORED_QUALITY }).toBuffer() }
-  const asStored = async () => { await reencode({ bytes: photo }) }
+  const bySharp = async () => {
+    await sharp(photo).autoOrient().resize({ fit: 'inside', width: STORED_SIDE, height: STORED_SIDE })
+      .jpeg({ quality: STORED_QUALITY }).toBuffer()
+  }
+  const asStored = async () => { await reencode({ bytes: photo, sideMax: STORED_SIDE }) }
+  const spent = { upload: [] as number[], json: [] as number[], own: [] as number[] }
+  const counted = (work: () => Promise<void>, amounts: number[], cpu: () => number) => async () => {
+    const before = cpu()
+    await work()
+    amounts.push(cpu() - before)
+  }
   return [
     within(1.5, await interleaved(`${name} by sharp`, upload, bySharp, { rounds: ROUNDS })),
-    within(1.7, await interleaved(`${name} with our settings`, upload, asStored, { rounds: ROUNDS }))
+    within(1.7, await interleaved(
+      `${name} with our settings`,
+      counted(upload, spent.upload, server.cpu), counted(asStored, spent.own, ownCpu), { rounds: ROUNDS }
+    )),
+    cpuWithin(1.5, `${name} with our settings: processor time`, spent.upload, spent.own),
+    within(1.4, await interleaved(
+      'upload of a photo in Base64, against the bytes', counted(uploadJson, spent.json, server.cpu), upload,
+      { rounds: ROUNDS }
+    )),
+    cpuWithin(1.4, 'upload of a photo in Base64, against the bytes: processor time', spent.json, spent.upload),
+    await againstQuiet('detail, 95th percentile while ten photos are uploaded, against a quiet server', server, () =>
+      p95(server, Promise.all(Array.from({ length: 10 }, upload))))
   ]
+}
+
+/** CPU time of this process in milliseconds. */
+function ownCpu (): number {
+  const { user, system } = process.cpuUsage()
+  return (user + system) / 1000
 }
 
 /** Soft shapes with noise, similar to a photo. */
@@ -55,8 +88,8 @@ async function makeBooking (url: string): Promise<number> {
 const agent = new Agent({ keepAlive: true })
 
 /** Posts without `fetch`. Its overhead of 4 ms for this size would count as time of the server. */
-async function post<T> (url: string, path: string, body: Buffer): Promise<T> {
-  const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': body.length }
+async function post<T> (url: string, path: string, body: Buffer, type = 'application/json'): Promise<T> {
+  const headers = { 'x-api-key': API_KEY, 'content-type': type, 'content-length': body.length }
   const sent = request(url + path, { agent, method: 'POST', headers }).end(body)
   const [response] = await once(sent, 'response') as [IncomingMessage]
   const said = await json(response)

@@ -17,7 +17,7 @@ import { temporaryFolder } from './process.ts'
 
 const MB = 1024 * 1024
 const SIZE = 500 * MB
-/** Memory is measured after this many bytes, because garbage grows until the first collections. */
+/** Memory is measured after this many bytes, because the heap grows until the first garbage collections. */
 const SETTLED = 200 * MB
 const ROUNDS = 5
 const PLACE = { bucket: 'public', name: 'grande', contentType: 'application/octet-stream', owner: null }

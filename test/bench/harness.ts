@@ -1,5 +1,8 @@
 import { performance } from 'node:perf_hooks'
 
+/** The route of a peer with one prepared statement that reads no table. */
+export const BARE = '/nuda'
+
 /** One measured claim. `ratio` is Locanda's time over the peer's, or an amount with a unit. `bound` is the limit. */
 export interface BenchResult { name: string, ratio: number, unit?: string, bound: string, ok: boolean, detail: string }
 

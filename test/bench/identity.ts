@@ -10,7 +10,7 @@ const MEASURED_MS = 5000
 /** Pause between two attempts. */
 const EVERY_MS = 20
 const ROUNDS = 3
-const PATIENCE_MS = 20_000
+const TIMEOUT_MS = 20_000
 
 /** Compares request time with a bearer token and with the API key. */
 export async function bearer (server: Running): Promise<BenchResult> {
@@ -46,7 +46,7 @@ export async function underSignIns (server: Running): Promise<BenchResult> {
 
 /** Signs in as the administrator, whose account is created shortly after the server is ready. */
 export async function firstSignIn (server: Running): Promise<string> {
-  for (const end = performance.now() + PATIENCE_MS; performance.now() < end; await sleep(EVERY_MS)) {
+  for (const end = performance.now() + TIMEOUT_MS; performance.now() < end; await sleep(EVERY_MS)) {
     const token = await signIn(server).catch(() => undefined)
     if (token !== undefined) return token
   }

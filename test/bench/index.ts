@@ -8,6 +8,9 @@ import { backupThroughput, nightlyBackup } from './backups.ts'
 import { codecBench } from './codec.ts'
 import { creation, databaseForCreations } from './creation.ts'
 import { fill, TODAY } from './data.ts'
+import { creationWithUnit, dayBench } from './day.ts'
+import { databaseForDay } from './day-data.ts'
+import { deskBench } from './desk.ts'
 import { filesBench } from './files.ts'
 import { downloads } from './files-download.ts'
 import { uploads } from './files-upload.ts'
@@ -18,11 +21,12 @@ import { instances } from './instances.ts'
 import { ledgerBench } from './ledger.ts'
 import { amongSlowClients, costOfLimits } from './limits.ts'
 import { pdfBench } from './pdf.ts'
-import { startLimited, startLocanda, startPeer, temporaryFolder } from './process.ts'
+import { startDayPeer, startLimited, startLocanda, startPeer, temporaryFolder } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
 import { accuracyTable, damageTable, scanningParts } from './scanning.ts'
 import { starts } from './start.ts'
+import { upgrade } from './upgrade.ts'
 
 /*
  * Measures speed as ratios against a peer in the same run, so that claims hold on any machine. Needs Linux (`/proc`),
@@ -37,6 +41,33 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
   codec: async () => report(await codecBench()),
   starts: async () => report(await starts()),
   servers: onServers,
+  day: () => onCluster(async (url) => {
+    const folder = temporaryFolder()
+    const databaseUrl = await databaseForDay(url)
+    const servers = [await startLocanda({ dataDir: folder, databaseUrl }), await startDayPeer(databaseUrl)] as const
+    try {
+      return report([...await dayBench(...servers), await creationWithUnit(servers[0])])
+    } finally {
+      for (const server of servers) await server.stop()
+      rmSync(folder, { recursive: true })
+    }
+  }),
+  desk: () => onCluster(async (url) => {
+    const folders = [temporaryFolder(), temporaryFolder()] as const
+    const few = await databaseForDay(url, { name: 'bench_desk', total: SOME, units: 200 })
+    const many = await databaseForDay(url)
+    const servers = {
+      few: await startLocanda({ dataDir: folders[0], databaseUrl: few }),
+      many: await startLocanda({ dataDir: folders[1], databaseUrl: many })
+    }
+    try {
+      return report(await deskBench(servers))
+    } finally {
+      await Promise.all([servers.few.stop(), servers.many.stop()])
+      for (const folder of folders) rmSync(folder, { recursive: true })
+    }
+  }),
+  upgrade: () => onCluster(async (url) => report([await upgrade(url)])),
   ledger: () => onCluster(async (url) => {
     const folder = temporaryFolder()
     try {
@@ -61,7 +92,7 @@ const PARTS: Record<string, () => Promise<BenchResult[]>> = {
     const master = randomBytes(32)
     const databaseUrl = await fill(url, 'bench_events', FEW)
     const environ = {
-      // A trusted proxy has no connection limit; one client IP has only a share of them.
+      // A trusted proxy has no connection limit. Any other client IP may open only a share of the connections.
       TODAY, MASTER_KEY: master.toString('base64'), WEBHOOKS_TO_LOOPBACK: 'true', TRUST_PROXY: '127.0.0.0/8'
     }
     const server = await startLocanda({ dataDir, databaseUrl, environ })
@@ -159,10 +190,13 @@ async function onServers (): Promise<BenchResult[]> {
     ]))
     const many = await fill(cluster.url, 'bench_many', MANY)
     const large = await locanda(many)
+    const bare = await started(startPeer(many))
     const medium = await locanda(await fill(cluster.url, 'bench_some', SOME))
     return [
       ...compared,
-      ...report([...await growth(large, small), ...await searching(large), ...await dashboard(large, medium)]),
+      ...report([
+        ...await growth(large, small), ...await searching(large, bare), ...await dashboard(large, medium, bare)
+      ]),
       ...report(await memory(large, MANY))
     ]
   } finally {

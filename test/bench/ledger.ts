@@ -9,10 +9,10 @@ import { ledgerOf } from '#test/alloggiati/ledger/context.ts'
 import { oracle } from '#test/alloggiati/oracle.ts'
 import { guestNo, invio, openStandIn, productionEnviron, type StandIn } from '#test/alloggiati/stand-in.ts'
 import { administer, emptyDatabase } from './data.ts'
-import { under, type BenchResult } from './harness.ts'
+import { BARE, interleaved, under, within, type BenchResult } from './harness.ts'
 import { fillLedger } from './ledger-data.ts'
-import { API_KEY, startLocanda, type Running } from './process.ts'
-import { growthOf, latency } from './requests.ts'
+import { API_KEY, startLocanda, startPeer, type Running } from './process.ts'
+import { againstBare, growthOf, latency } from './requests.ts'
 
 /** Submissions of three years of a busy account. Three submissions have ten rows. */
 const SUBMISSIONS = 300_000
@@ -31,29 +31,29 @@ export async function ledgerBench (clusterUrl: string, folder: string): Promise<
   await administer(databaseUrl, (sql) =>
     fillLedger(sql, { submissions: SUBMISSIONS, today: createClock().today() }))
   const police = await openStandIn(oracle(join(folder, 'acquired')))
+  const bare = await startPeer(databaseUrl)
   try {
-    const days = await reconciliation(databaseUrl, police, folder)
+    const days = await reconciliation(databaseUrl, police, folder, bare)
     const server = await startLocanda({ dataDir: folder, databaseUrl, environ: productionEnviron(police) })
     try {
-      return [...await requests(server), await dispatches(server, police), days]
+      return [...await requests(server, bare), await dispatches(server, police, bare), days]
     } finally {
       await server.stop()
     }
   } finally {
+    await bare.stop()
     await police.stop()
   }
 }
 
-async function requests (server: Running): Promise<BenchResult[]> {
+async function requests (server: Running, bare: Running): Promise<BenchResult[]> {
   const today = createClock().today()
   const month = `/api/alloggiati/verifica-ricevute?da=${today.slice(0, 8)}01`
-  const measure = async (limit: number, name: string, path: string) =>
-    under(limit, 'ms', { name, amounts: await repeat(() => latency(server, path, CONCURRENCY)) })
   return [
-    await measure(10, 'ledger: first page of the list', '/api/v1/invii?limit=50'),
-    await measure(10, 'ledger: first page of one state', '/api/v1/invii?limit=50&stato=parziale'),
-    await measure(20, 'ledger: /metrics', '/metrics'),
-    await measure(50, 'ledger: verifica-ricevute of this month', month),
+    await againstBare(20, 'ledger: first page of the list', server, '/api/v1/invii?limit=50', bare),
+    await againstBare(20, 'ledger: first page of one state', server, '/api/v1/invii?limit=50&stato=parziale', bare),
+    await againstBare(40, 'ledger: /metrics', server, '/metrics', bare),
+    await againstBare(100, 'ledger: verifica-ricevute of this month', server, month, bare),
     under(50, 'MB', {
       name: 'ledger: verifica-ricevute of three years, growth of memory',
       amounts: await repeat(() => growthOf(server, '/api/alloggiati/verifica-ricevute', 1))
@@ -65,7 +65,7 @@ async function requests (server: Running): Promise<BenchResult[]> {
  * Measures dispatch time at the police service: from the connection of the Send, when the ledger begins to commit the
  * attempt, to its first byte.
  */
-async function dispatches (server: Running, police: StandIn): Promise<BenchResult> {
+async function dispatches (server: Running, police: StandIn, bare: Running): Promise<BenchResult> {
   const connected = new WeakMap<Socket, number>()
   const amounts: number[] = []
   police.connection = (socket) => {
@@ -83,28 +83,35 @@ async function dispatches (server: Running, police: StandIn): Promise<BenchResul
     })
     if (!response.ok) throw new Error(`invio: ${response.status} ${await response.text()}`)
   }
-  return under(5, 'ms', { name: 'ledger: dispatch', amounts: amounts.slice(WARM_UPS) })
+  const peer = await latency(bare, BARE, CONCURRENCY)
+  return against(10, 'ledger: dispatch', amounts.slice(WARM_UPS), peer)
 }
 
 /** Measures the hourly reconciliation of one past day. */
-async function reconciliation (databaseUrl: string, police: StandIn, dataDir: string): Promise<BenchResult> {
+async function reconciliation (
+  databaseUrl: string, police: StandIn, dataDir: string, bare: Running
+): Promise<BenchResult> {
   const config = readConfig({ DATABASE_URL: databaseUrl, DATA_DIR: dataDir, API_KEY, ...productionEnviron(police) })
   const app = await build({ config, logStream: { write: () => {} } })
   try {
     await app.ready()
     const context = await ledgerOf({ app, dataDir, url: databaseUrl }, police)
-    const amounts: number[] = []
-    // The first round is a warm-up.
-    for (let n = 0; n < 2 * DAYS; n++) {
-      const day = addDays(context.clock.today(), -1 - n % DAYS)
-      const start = performance.now()
+    let n = 0
+    const reconcile = async () => {
+      const day = addDays(context.clock.today(), -1 - n++ % DAYS)
       await reconcileDay(context, { account: context.service.account, day })
-      if (n >= DAYS) amounts.push(performance.now() - start)
     }
-    return under(5, 'ms', { name: "ledger: one day's reconciliation", amounts })
+    return within(20, await interleaved("ledger: one day's reconciliation / a bare statement",
+      reconcile, () => latency(bare, BARE, CONCURRENCY), { rounds: DAYS, warmUps: DAYS }))
   } finally {
     await app.close()
   }
+}
+
+/** Claims that the median of some milliseconds is at most `limit` times a bare statement's. */
+function against (limit: number, name: string, amounts: readonly number[], peer: number): BenchResult {
+  const ratios = amounts.map((each) => each / peer)
+  return under(limit, 'x', { name: `${name} / a bare statement`, amounts: ratios })
 }
 
 async function repeat (measure: () => Promise<number>): Promise<number[]> {

@@ -3,7 +3,7 @@ import { build } from '#src/app.ts'
 import { readConfig } from '#src/config/config.ts'
 
 /*
- * A separate process that prints its address: the normal server or, with `WITHOUT_LIMITS`, one without rate limit and
+ * A separate process that prints its URL: the normal server or, with `WITHOUT_LIMITS`, one without rate limit and
  * Idempotency-Key. The difference shows the cost of both.
  */
 const { WITHOUT_LIMITS, ...environ } = process.env

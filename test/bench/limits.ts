@@ -21,7 +21,7 @@ const SLOW_CLIENTS = 200
 /** The measurement begins this long after the clients start to connect. */
 const SETTLE_MS = 1500
 
-/** Compares the p95 of a plain GET among 200 clients that send one byte per second, and on a quiet server. */
+/** Compares the p95 of a plain GET among 200 clients that send one byte per second with the p95 on a quiet server. */
 export async function amongSlowClients (server: Running): Promise<BenchResult> {
   const name = `detail: p95 among ${SLOW_CLIENTS} clients that send a byte a second / quiet`
   return await againstQuiet(name, server, async () => {

@@ -3,6 +3,7 @@ import Fastify from 'fastify'
 import postgres from 'postgres'
 import { Type } from '@sinclair/typebox'
 import { Booking, BookingResponse, BookingDetailResponse } from '#schemas/booking.ts'
+import { BARE } from './harness.ts'
 
 /*
  * The minimal equivalent service, in a separate process that prints its URL: only Fastify, the same SQL prepared by the
@@ -45,6 +46,26 @@ app.get(
   async () => ({ data: await sql`select ${columns}, ${stamps} from prenotazioni order by id` })
 )
 
+// The same bytes as a page of the list and as a month of the calendar, each from one prepared statement.
+app.get('/pagina', async (_request, reply) => {
+  const [row] = await sql<{ json: string }[]>`
+    select '{"data":[' || string_agg(row_to_json(r)::text, ',' order by id) || ']}' as json
+    from (select ${columns}, ${stamps} from prenotazioni order by id limit 100) r`
+  return reply.type('application/json; charset=utf-8').send(row!.json)
+})
+
+app.get<{ Querystring: { start: string, end: string } }>('/mese', async ({ query: { start, end } }, reply) => {
+  const [row] = await sql<{ json: string }[]>`
+    select '[' || string_agg(row_to_json(r)::text, ',' order by start, id) || ']' as json
+    from (select id, nome_cognome as title, check_in as start, check_out as "end", '/prenotazioni/' || id as url, stato
+      from prenotazioni
+      where daterange(check_in, check_out, '[)') && daterange(${start}::date, ${end}::date, '[)')) r`
+  return reply.type('application/json; charset=utf-8').send(row!.json)
+})
+
+// The fastest possible request with a statement.
+app.get(BARE, async () => (await sql`select ${1}::int as one`)[0])
+
 app.post<{ Body: Record<string, string | number> }>(
   '/api/v1/prenotazioni',
   { schema: { response: { 201: BookingResponse(201) } } },
@@ -62,7 +83,7 @@ app.post<{ Body: Record<string, string | number> }>(
 
 process.stdout.write(`${await app.listen({ port: 0, host: '127.0.0.1' })}\n`)
 
-/** A type whose text the driver returns unchanged. */
+/** Makes the driver return the text of a type unchanged. */
 function asText (oid: number) {
   return { to: oid, from: [oid], serialize: String, parse: String }
 }

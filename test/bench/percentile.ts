@@ -27,7 +27,7 @@ export async function p95 (
   return times.sort((a, b) => a - b)[Math.ceil(times.length * 0.95) - 1] ?? NaN
 }
 
-/** Claims that meanwhile the p95 of a plain GET is at most twice that on a quiet server. */
+/** Checks that the p95 of a plain GET during some work is at most twice the p95 on a quiet server. */
 export async function againstQuiet (
   name: string,
   server: Running,

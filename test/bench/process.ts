@@ -80,6 +80,11 @@ export async function startPeer (databaseUrl: string): Promise<Running> {
   return await startBare('test/bench/peer.ts', { DATABASE_URL: databaseUrl })
 }
 
+/** Starts the peer of `day-peer.ts` on the same database. */
+export async function startDayPeer (databaseUrl: string): Promise<Running> {
+  return await startBare('test/bench/day-peer.ts', { DATABASE_URL: databaseUrl })
+}
+
 /** Starts the server of `limited.ts`, with or without rate limit and Idempotency-Key. */
 export async function startLimited (databaseUrl: string, dataDir: string, masterKey: string, limits: boolean) {
   return await startBare('test/bench/limited.ts', {

@@ -61,7 +61,7 @@ async function onServer (clusterUrl: string, database: string, rush: Rush, arriv
   }
 }
 
-/** Sends one request per booking, all at once. Ideally no gap is between two Sends. */
+/** Sends one request per booking, all concurrently. Ideally there is no gap between two Sends. */
 async function oneByOne (server: Running, police: StandIn, { bookings, callMs }: Rush): Promise<BenchResult[]> {
   const start = performance.now()
   const responses = await Promise.all(Array.from({ length: bookings }, async (_, n) => {

@@ -26,17 +26,17 @@ const TIMED = 40
 const ACCURACY = 312
 /** Number of images that the peer also reads, in one second each. */
 const PEER = 48
-/** Number of pictures of each row of damages that the peer reads. */
+/** Number of pictures of each kind of damage that the peer reads. */
 const PEER_OF_ROW = 2
 const NEGATIVE = 200
 const READS = { settled: 50, all: 500 }
 
 const network = readNetwork(new URL('../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 
-/** Compares zone parsing with npm's `mrz`, and reading with tesseract.js. Measures memory after many images. */
+/** Compares MRZ parsing with npm's `mrz`, and reading with tesseract.js. Measures memory after many images. */
 export const scanningParts: readonly (() => Promise<BenchResult[]>)[] = [parsing, reading, memory]
 
-/** Returns a table of correctly read zones and false positives. */
+/** Returns a table of correctly read MRZs and false positives. */
 export async function accuracyTable (): Promise<string> {
   const peer = await tesseract()
   const rows = new Map<string, Record<'exact' | 'misread' | 'none' | 'peer' | 'peerOf' | 'count', number>>()

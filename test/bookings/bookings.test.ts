@@ -21,7 +21,7 @@ async function refused (changes: Record<string, unknown>) {
   return fieldsAtFault(await call('POST', BOOKINGS, booking(changes)))
 }
 
-t.test('a new booking gives 201 with its URL and its ETag', async (t) => {
+t.test('a new booking is answered with 201, its URL and its ETag', async (t) => {
   const response = await call('POST', BOOKINGS, booking())
   const { data, status } = response.json<{ data: Booking, status: number }>()
   t.equal(response.statusCode, 201)
@@ -73,16 +73,16 @@ for (const [title, given, stored] of STAYS) {
   t.test(title, async (t) => { t.match(await create(call, { ...given }), stored) })
 }
 
-t.test('without check_out and numero_notti the response is a 400 that names both', async (t) => {
+t.test('a booking without check_out and numero_notti is answered with a 400 that names both', async (t) => {
   t.same(await refused({ numero_notti: undefined }), ['check_out', 'numero_notti'])
 })
 
-t.test('a departure that is not after the arrival is a 400 that names check_out', async (t) => {
+t.test('a departure that is not after the arrival is answered with a 400 that names check_out', async (t) => {
   t.same(await refused({ check_out: '2026-11-21' }), ['check_out'])
   t.same(await refused({ check_out: '2026-11-20' }), ['check_out'])
 })
 
-t.test('a stay that ends after the year 9999 is a 400 that names numero_notti', async (t) => {
+t.test('a stay that ends after the year 9999 is answered with a 400 that names numero_notti', async (t) => {
   t.same(await refused({ check_in: '9999-12-30', numero_notti: 2 }), ['numero_notti'])
   t.match(await create(call, { check_in: '9999-12-30', numero_notti: 1 }), { check_out: '9999-12-31' })
 })
@@ -93,7 +93,7 @@ t.test('the maximum of numero_notti also applies to a stay given by its days', a
   t.match(await create(call, { check_in: '2026-01-01', check_out: '2125-12-08' }), { numero_notti: 36_500 })
 })
 
-t.test('a day that the calendar does not have is a 400 that names the field', async (t) => {
+t.test('a day that the calendar does not have is answered with a 400 that names the field', async (t) => {
   const wrong =
     ['2026-02-30', '2025-02-29', '2026-13-01', '2026-00-10', '0000-01-01', '2026-2-3', '2026-11-21T00:00:00Z']
   for (const day of wrong) {
@@ -102,7 +102,7 @@ t.test('a day that the calendar does not have is a 400 that names the field', as
   }
 })
 
-t.test('an unknown field is a 400 that names it, and no booking is stored', async (t) => {
+t.test('an unknown field is answered with a 400 that names it, and no booking is stored', async (t) => {
   const before = (await list(call)).length
   for (const name of ['note', 'id', 'created_at', 'ospiti', 'versione', 'nome_Cognome']) {
     t.same(await refused({ [name]: 1 }), [name])
@@ -110,7 +110,7 @@ t.test('an unknown field is a 400 that names it, and no booking is stored', asyn
   t.equal((await list(call)).length, before)
 })
 
-t.test('each required field that is missing is a 400 that names it', async (t) => {
+t.test('each required field that is missing is answered with a 400 that names it', async (t) => {
   for (const name of ['nome_cognome', 'lingua', 'paese_id', 'check_in', 'numero_ospiti']) {
     t.same(await refused({ [name]: undefined }), [name])
   }
@@ -128,7 +128,7 @@ t.test('values are not coerced to other types', async (t) => {
   }
 })
 
-t.test('numbers below one or outside their column\'s range are a 400 that names the field', async (t) => {
+t.test('numbers below one or outside their column\'s range are answered with a 400 that names the field', async (t) => {
   for (const value of [0, -1, 2_147_483_648, 1e300]) {
     for (const name of ['paese_id', 'numero_notti', 'numero_ospiti']) {
       t.same(await refused({ [name]: value }), [name], `${name} ${value}`)
@@ -156,7 +156,7 @@ t.test('lingua is two letters', async (t) => {
   }
 })
 
-t.test('a body that is not a JSON object is a 400', async (t) => {
+t.test('a body that is not a JSON object is answered with a 400', async (t) => {
   for (const payload of ['', '{', 'null', '[]', '"x"', '{"__proto__": {"nome_cognome": "x"}}']) {
     const { statusCode } = await app.inject({
       method: 'POST',
@@ -168,7 +168,7 @@ t.test('a body that is not a JSON object is a 400', async (t) => {
   }
 })
 
-t.test('a missing booking is a 404 with the text of the contract', async (t) => {
+t.test('a missing booking is answered with a 404 and the text of the contract', async (t) => {
   const response = await detail(2_000_000)
   t.equal(response.statusCode, 404)
   const { requestId, ...body } = response.json<Record<string, unknown>>()
@@ -176,7 +176,7 @@ t.test('a missing booking is a 404 with the text of the contract', async (t) => 
   t.type(requestId, 'string')
 })
 
-t.test('an invalid id is a 400 that names it', async (t) => {
+t.test('an invalid id is answered with a 400 that names it', async (t) => {
   for (const id of ['0', '-1', '1.5', 'x', '2147483648', '1e99', '1e400', 'NaN']) {
     const response = await detail(id)
     t.equal(response.statusCode, 400, id)
@@ -238,7 +238,7 @@ t.test('the ETag changes with the booking and with its guests', async (t) => {
   t.equal(new Set(tags).size, 4)
 })
 
-t.test('If-None-Match with the current tag gives 304 without a body', async (t) => {
+t.test('If-None-Match with the current tag is answered with 304, without a body', async (t) => {
   const { id } = await create(call)
   const tag = await tagOf(id)
   for (const header of [tag, `W/${tag}`, `"x", ${tag}`, `"x",W/${tag} , "y"`, '*']) {
@@ -249,7 +249,7 @@ t.test('If-None-Match with the current tag gives 304 without a body', async (t) 
   }
 })
 
-t.test('If-None-Match with another tag gives the booking', async (t) => {
+t.test('If-None-Match with another tag is answered with the booking', async (t) => {
   const { id } = await create(call)
   const tag = await tagOf(id)
   await saveGuests(call, id, guests(1))
@@ -275,7 +275,7 @@ t.test('the JSON written by PostgreSQL has exactly the fields of the schemas', a
   t.equal(row!.ospiti.length, 2)
   const [plain, own] = row!.ospiti
   t.same(Object.keys(own!), fieldNames(Guest))
-  t.same(Object.keys(plain!), fieldNames(Guest).slice(0, -2), 'without days of their own')
+  t.same(Object.keys(plain!), fieldNames(Guest).slice(0, -2), 'a guest without own days')
   for (const query of ['', '?limit=1', '?sort=-check_in', '?sort=updated_at&limit=1000']) {
     const shown = await list(call, query)
     t.ok(shown.length > 0)

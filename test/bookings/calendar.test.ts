@@ -36,6 +36,16 @@ t.test('an entry has the form that FullCalendar reads, and ends on the check-out
   ])
 })
 
+t.test('an entry is valid and compact JSON, even with special characters in its title', async (t) => {
+  const { id } = stay
+  for (const title of ['Anna "la rossa" \\ 100 % %1$s', 'Zoë\n\t\u0001 😀', '']) {
+    await app.sql`update prenotazioni set nome_cognome = ${title} where id = ${id}`
+    t.equal((await call('GET', CALENDAR)).body, JSON.stringify([{
+      id, title, start: '2026-11-21', end: '2026-11-24', url: `/prenotazioni/${id}`, stato: 'confermata'
+    }]))
+  }
+})
+
 t.test('both ends of a span apply, and its end is exclusive', async (t) => {
   t.ok(await shown({ start: '2026-11-23', end: '2026-11-24' }))
   t.notOk(await shown({ start: '2026-11-24', end: '2026-11-30' }), 'the last night is the one before the departure')
@@ -95,7 +105,7 @@ t.test('FullCalendar\'s other parameters are accepted', async (t) => {
   )
 })
 
-t.test('a bound that is no day or instant is a 400 that names it', async (t) => {
+t.test('a bound that is neither a day nor an instant is answered with a 400 that names it', async (t) => {
   const wrong = [
     'oggi', '2026-02-30', '2026-02-30T00:00:00Z', '2026-11-21T24:00:00+01:00', '2026-11-21T10:60:00Z', '2026-11-21T::',
     '2026-11-21T10', '2026-11-21 10:00', '2026-11', '0000-01-01'
@@ -106,7 +116,7 @@ t.test('a bound that is no day or instant is a 400 that names it', async (t) => 
   }
 })
 
-t.test('an end before its start is a 400 that names it; an empty span is empty', async (t) => {
+t.test('an end before its start is refused with a 400 that names it, and an empty span returns no days', async (t) => {
   t.same(fieldsAtFault(await response(call, { start: '2026-11-23', end: '2026-11-22' })), ['end'])
   t.same((await response(call, { start: '2026-11-22', end: '2026-11-22' })).json(), [])
   t.same(fieldsAtFault(await response(call, { start: '2026-02-30', end: '9999-99-99' })), ['start', 'end'])
@@ -124,7 +134,7 @@ t.test('the first and the last day of the calendar are valid bounds', async (t) 
   }
 })
 
-t.test('an unknown parameter is a 400 that names it', async (t) => {
+t.test('an unknown parameter is answered with a 400 that names it', async (t) => {
   t.same(fieldsAtFault(await response(call, { da: '2026-11-01' })), ['da'])
 })
 

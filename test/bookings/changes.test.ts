@@ -18,7 +18,7 @@ async function changed (id: number, change: object): Promise<Booking> {
   return (await put(id, change)).json<{ data: Booking }>().data
 }
 
-t.test('a change gives 200 with the booking and its new ETag', async (t) => {
+t.test('a change is answered with 200, the booking and its new ETag', async (t) => {
   const { id } = await create(call)
   const before = await call('GET', `${BOOKINGS}/${id}`)
   const response = await put(id, { lingua: 'DE' })
@@ -69,7 +69,7 @@ for (const [title, change, [check_in, check_out, numero_notti]] of CHANGES) {
 }
 
 t.test(
-  'a departure that is not after the arrival is a 400 that names it, and the booking is unchanged',
+  'a departure that is not after the arrival is answered with a 400 that names it, and the booking is unchanged',
   async (t) => {
     const { id } = await create(call)
     const before = await read(call, id)
@@ -103,7 +103,7 @@ t.test('a whole booking can be sent back, and its read-only fields are ignored',
   t.same((await read(call, id)).ospiti, whole.ospiti)
 })
 
-t.test('any other unknown field of a change is a 400 that names it', async (t) => {
+t.test('any other unknown field of a change is answered with a 400 that names it', async (t) => {
   const { id } = await create(call)
   for (const name of ['note', 'versione', 'guests']) {
     t.same(fieldsAtFault(await put(id, { lingua: 'EN', [name]: 1 })), [name])
@@ -136,7 +136,7 @@ t.test('an empty body, or one with only read-only fields, changes no field', asy
   }
 })
 
-t.test('a change of a missing booking is a 404, with any version in If-Match', async (t) => {
+t.test('a change of a missing booking is answered with a 404, with or without If-Match', async (t) => {
   for (const response of [
     await put(2_000_000, { lingua: 'EN' }),
     await put(2_000_000, {}),
@@ -174,7 +174,7 @@ const anyStay = fc
   .tuple(anyDay(1, 9800), nights)
   .map(([check_in, numero_notti]) => ({ ...newStay({ check_in, numero_notti }), numero_notti }))
 
-/** The number of days between both, by a calendar that shares no code with the server. */
+/** The number of days from arrival to departure, by a calendar that shares no code with the server. */
 function apart ({ check_in, check_out }: { check_in: string, check_out: string }): number {
   return dayNumber(check_out) - dayNumber(check_in)
 }
@@ -237,10 +237,10 @@ const guestsOf = async (id: number) =>
   (await app.sql`select count(*)::int as n from ospiti where prenotazione_id = ${id}`)[0]?.n
 
 /**
- * Starts the requests in this order while another transaction holds the booking's lock, one after the other: each
- * starts when the one before waits. Then it releases the lock. So the order is always the same.
+ * Starts the requests in this order while another transaction has locked the booking. Each request starts when the
+ * previous one waits. Then it releases the lock, so the order is always the same.
  */
-async function meeting (
+async function inOrder (
   id: number,
   ...requests: (() => Promise<LightMyRequestResponse>)[]
 ): Promise<LightMyRequestResponse[]> {
@@ -268,7 +268,7 @@ t.test('exactly one of two updates with the same If-Match succeeds', async (t) =
     const change = (nome_cognome: string) => () => put(id, { nome_cognome }, tag)
     const responses =
       round % 2 === 0
-        ? await meeting(id, change('Uno'), change('Due'))
+        ? await inOrder(id, change('Uno'), change('Due'))
         : await Promise.all([change('Uno')(), change('Due')()])
     t.same(responses.map(({ statusCode }) => statusCode).sort(), [200, 412])
     const winner = responses.find(({ statusCode }) => statusCode === 200)?.json<{ data: { nome_cognome: string } }>()
@@ -280,7 +280,7 @@ t.test('exactly one of two updates with the same If-Match succeeds', async (t) =
 t.test('an update with If-Match fails when guests were saved meanwhile', async (t) => {
   const { id } = await create(call)
   const tag = await tagOf(id)
-  const [saved, updated] = await meeting(
+  const [saved, updated] = await inOrder(
     id,
     () => saveGuests(call, id, guests(2)),
     () => put(id, { numero_ospiti: 1 }, tag)
@@ -295,7 +295,7 @@ t.test('after two concurrent saves, exactly one of the two guest lists is stored
     const { id } = await create(call, { numero_ospiti: 6 })
     const lists = [guests(2 + round % 3, { cognome: 'Uno', sesso: 'F' }), guests(6, { cognome: 'Due' })]
     const saves = lists.map((dati) => () => saveGuests(call, id, dati))
-    const responses = round % 2 === 0 ? await meeting(id, ...saves) : await Promise.all(saves.map((save) => save()))
+    const responses = round % 2 === 0 ? await inOrder(id, ...saves) : await Promise.all(saves.map((save) => save()))
     t.same(responses.map(({ statusCode }) => statusCode), [200, 200])
     const stored = (await read(call, id)).ospiti.map(({ nome, cognome, sesso }) => ({ nome, cognome, sesso }))
     const expected = lists.map((dati) => dati.map(({ nome, cognome, sesso = null }) => ({ nome, cognome, sesso })))
@@ -305,7 +305,7 @@ t.test('after two concurrent saves, exactly one of the two guest lists is stored
 
 t.test('a list that no longer fits is refused when the booking shrinks first', async (t) => {
   const { id } = await create(call, { numero_ospiti: 4 })
-  const [shrunk, saved] = await meeting(id, () => put(id, { numero_ospiti: 2 }), () => saveGuests(call, id, guests(4)))
+  const [shrunk, saved] = await inOrder(id, () => put(id, { numero_ospiti: 2 }), () => saveGuests(call, id, guests(4)))
   t.equal(shrunk?.statusCode, 200)
   t.equal(saved?.statusCode, 400)
   t.equal(await guestsOf(id), 0)
@@ -314,7 +314,7 @@ t.test('a list that no longer fits is refused when the booking shrinks first', a
 t.test('an update that waits for a deletion writes no row', async (t) => {
   const { id } = await create(call)
   await saveGuests(call, id, guests(2))
-  const [erased, updated, saved] = await meeting(
+  const [erased, updated, saved] = await inOrder(
     id,
     () => erase(id),
     () => put(id, { lingua: 'EN' }),
@@ -329,7 +329,7 @@ t.test('an update that waits for a deletion writes no row', async (t) => {
 t.test('a deletion removes everything that an earlier update has written', async (t) => {
   for (const change of [(id: number) => put(id, { lingua: 'EN' }), (id: number) => saveGuests(call, id, guests(2))]) {
     const { id } = await create(call)
-    const [changed, erased] = await meeting(id, () => change(id), () => erase(id))
+    const [changed, erased] = await inOrder(id, () => change(id), () => erase(id))
     t.equal(changed?.statusCode, 200)
     t.same(erased?.json<{ deleted: number[] }>().deleted, [id])
     t.equal((await call('GET', `${BOOKINGS}/${id}`)).statusCode, 404)
@@ -371,7 +371,7 @@ t.test('twenty concurrent updates of different fields are all stored', async (t)
 t.test('concurrent changes of arrival and departure never leave a stay that ends before it begins', async (t) => {
   for (let round = 0; round < 5; round++) {
     const { id } = await create(call, { check_in: '2026-11-10', check_out: '2026-11-12' })
-    const responses = await meeting(
+    const responses = await inOrder(
       id,
       () => put(id, { check_in: '2026-11-11' }),
       () => put(id, { check_out: '2026-11-11' })

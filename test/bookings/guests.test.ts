@@ -25,7 +25,7 @@ const full: Required<GuestInput> = {
   partenza: '2026-11-24'
 }
 
-/** A booking for this number of guests, with this list saved. */
+/** Creates a booking for this number of guests, and saves this list. */
 async function bookingWith (numero_ospiti: number, dati: object[]): Promise<number> {
   const { id } = await create(call, { numero_ospiti })
   const { statusCode, body } = await saveGuests(call, id, dati)
@@ -93,7 +93,7 @@ t.test('the guests of other bookings do not change', async (t) => {
   t.same(await rows(other), before)
 })
 
-t.test('more guests than numero_ospiti is a 400 that names dati, and the list is unchanged', async (t) => {
+t.test('more guests than numero_ospiti are refused with a 400 for dati, and the list is unchanged', async (t) => {
   const id = await bookingWith(2, guests(2))
   const before = await read(call, id)
   t.same(fieldsAtFault(await saveGuests(call, id, guests(3, { cognome: 'Altro' }))), ['dati'])
@@ -132,7 +132,7 @@ t.test('a field that is missing, null or empty is stored as null', async (t) => 
   }
 })
 
-t.test('a missing booking is a 404, with guests or without', async (t) => {
+t.test('a missing booking is answered with a 404, with guests or without', async (t) => {
   for (const dati of [guests(1), []]) {
     const response = await saveGuests(call, 2_000_000, dati)
     t.equal(response.statusCode, 404)
@@ -140,7 +140,7 @@ t.test('a missing booking is a 404, with guests or without', async (t) => {
   }
 })
 
-t.test('an unknown field is a 400 that names it and its place', async (t) => {
+t.test('an unknown field is answered with a 400 that names it and its place', async (t) => {
   const id = await bookingWith(2, guests(2))
   t.same(fieldsAtFault(await saveGuests(call, id, [{ nome: 'Anna', cognome: 'Bianchi', x: 1 }])), ['dati[0].x'])
   t.same(fieldsAtFault(await saveGuests(call, id, [...guests(1), { nome: 'Anna', cognome: 'Bianchi', id: 1 }])), [

@@ -75,12 +75,12 @@ t.test('a key that was released and then taken again is not released a second ti
   const second = again()
   // Longer than the delay before the next attempt.
   await sleep(3000)
-  t.equal((await app.sql`select from idempotency_keys where key = 'ripresa'`).length, 1, 'the second request has it')
+  t.equal((await app.sql`select from idempotency_keys where key = 'ripresa'`).length, 1, 'the second request\'s key')
   finish.resolve()
   t.equal((await second).statusCode, 503)
 })
 
-t.test('a key is free soon after its insertion got no response from the database', async (t) => {
+t.test('a key becomes free soon after the database did not respond to its insertion', async (t) => {
   const again = (key: string) => call('POST', '/prova/fallita', {}, { 'idempotency-key': key })
   // The row is inserted but the response is lost, as with a broken connection. The error is the driver's.
   const insert = app.db.insert.bind(app.db)
@@ -121,7 +121,7 @@ t.test('ten concurrent requests with one key create one booking', async (t) => {
   }
 })
 
-t.test('the same key with another URL is a 422', async (t) => {
+t.test('the same key with another URL is answered with a 422', async (t) => {
   const { id } = await create(call)
   await post('indirizzo')
   t.equal((await saveGuests(call, id, [], { 'idempotency-key': 'indirizzo' })).statusCode, 422)
@@ -155,12 +155,12 @@ t.test('a key expires after a day, and not before', async (t) => {
   t.not((await post('vecchia')).body, first.body)
 })
 
-t.test('a key that is empty or too long is a 400 that names the header', async (t) => {
+t.test('a key that is empty or too long is answered with a 400 that names the header', async (t) => {
   for (const key of ['', '  ', '""', 'k'.repeat(256)]) t.same(fieldsAtFault(await post(key)), ['Idempotency-Key'], key)
   t.equal((await post('k'.repeat(255))).statusCode, 201)
 })
 
-t.test('a body that is nested too deep is a 400, with a key and without one', async (t) => {
+t.test('a body that is nested too deep is answered with a 400, with a key and without one', async (t) => {
   for (const [level, closing] of [['[', ']'], ['{"a":', '}']] as const) {
     const deep = level.repeat(5000) + '0' + closing.repeat(5000)
     for (const headers of [{}, { 'idempotency-key': 'profonda' }]) {

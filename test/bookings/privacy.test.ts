@@ -2,10 +2,8 @@ import { readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import process from 'node:process'
 import { Readable } from 'node:stream'
-import { buffer } from 'node:stream/consumers'
 import type { Static } from '@sinclair/typebox'
 import t from 'tap'
-import yauzl from 'yauzl'
 import type { ErasureResponse } from '#schemas/privacy.ts'
 import { archive } from '#src/bookings/privacy/routes.ts'
 import { today } from '#test/alloggiati/rules/samples.ts'
@@ -15,19 +13,10 @@ import {
 } from '#test/documents/retention-steps.ts'
 import { API_KEY, type TestApp } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
+import { unzip } from './unzip.ts'
 
 const exportOf = (id: number) => `${BOOKINGS}/${id}/export`
 const erase = ({ call }: Pick<TestApp, 'call'>, id: number) => call('POST', `${BOOKINGS}/${id}/cancellazione`)
-
-/** The files of an archive by name. */
-async function unzip (bytes: Buffer): Promise<Map<string, Buffer>> {
-  const zip = await yauzl.fromBufferPromise(bytes, { lazyEntries: true })
-  const files = new Map<string, Buffer>()
-  for await (const entry of zip.eachEntry()) {
-    files.set(entry.fileName, await buffer(await zip.openReadStreamPromise(entry)))
-  }
-  return files
-}
 
 const textOf = (files: Map<string, Buffer>, name: string) => JSON.parse(String(files.get(name)))
 
@@ -171,7 +160,7 @@ t.test('an erasure deletes booking, guests and images, keeps data required by la
     where action in ('dati_cancellati', 'prenotazioni_eliminate') and object = ${`prenotazione:${id}`}`
   t.same([...entries], [{ actor: 'server', object: `prenotazione:${id}`, details: {} }])
 
-  t.same(await held(server, id), conservati, 'the remaining data are reported, also later')
+  t.same(await held(server, id), conservati, 'a later report lists the same remaining data')
   const files = await unzip((await server.call('GET', exportOf(id))).rawPayload)
   t.same([...files.keys()], ['privacy.json', 'invii.json'])
   t.match(textOf(files, 'privacy.json'), { esiste: false })

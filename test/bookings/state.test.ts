@@ -12,7 +12,7 @@ import { BOOKINGS, CALENDAR, booking, create, fieldsAtFault, list, read, saveGue
 const today = '2026-11-21'
 const yesterday = addDays(today, -1)
 const clock = clockAt(`${today}T12:00:00Z`)
-/** A shared server, which each row of a table empties. */
+/** A shared server, which each row of a table resets. */
 const smtp = await startSmtp(t)
 const environ = { ALARM_EMAIL: 'direzione@example.com', MAIL_FROM: 'locanda@example.com', SMTP_URL: smtp.url }
 const shared = await build(t, environ, undefined, { clock })
@@ -84,8 +84,9 @@ const GUARANTEES: Record<string, Guarantee> = {
     t.match(again.json(), { data: { stato: 'confermata', check_in: yesterday, numero_notti: 3 }, status: 200 })
     t.not(await etag(), before)
     t.equal((await read(server.call, other)).ospiti.length, 1)
-    const events = await get<{ data: { tipo: string }[] }>(server, '/api/v1/eventi')
-    t.ok(events.data.some(({ tipo }) => tipo === 'prenotazione.modificata'), stato)
+    const events = await get<{ data: { tipo: string, dettaglio: string | null }[] }>(
+      server, `/api/v1/eventi?tipo=prenotazione.modificata&prenotazione_id=${other}`)
+    t.same(events.data.slice(-2).map(({ dettaglio }) => dettaglio), [stato, 'confermata'])
   },
   'the list of the day leaves it out': async (t, server, { kept }) => {
     t.same(await day(server, { data: yesterday, prova: true }), [[kept, 'pronta']])
@@ -94,7 +95,8 @@ const GUARANTEES: Record<string, Guarantee> = {
   'the list of the day refuses it by name': async (t, { call }, { other }) => {
     const refused = await call('POST', '/api/v1/invii/giornata', { data: yesterday, prenotazioni: [other] })
     t.same(fieldsAtFault(refused), ['prenotazioni'])
-    t.match(refused.json().dettagli[0].messaggio, new RegExp(`non sono confermate: ${other}$`))
+    const named = new RegExp(`non sono confermate o non esistono: ${other}\\. Indicare`)
+    t.match(refused.json().dettagli[0].messaggio, named)
   },
   'it lacks no receipt': async (t, server, { kept }) => {
     t.same(await missing(server), [kept])

@@ -43,7 +43,7 @@ t.test('a unit is created, listed in order, changed and deleted', async (t) => {
   t.equal((await call('GET', `${UNITS}/${room.id}`)).json<ErrorBody>().codice, 'UNITA_NON_TROVATA')
 })
 
-t.test('a second stay in the same nights is a 409 that names the first; back-to-back stays fit', async (t) => {
+t.test('a stay that overlaps another is refused with a 409 that names it, and back-to-back stays fit', async (t) => {
   const { id: unita_id } = await unit()
   const { id } = await create(call, { unita_id })
   const second = await call('POST', BOOKINGS, booking({ unita_id, check_in: day(2) }))
@@ -77,7 +77,7 @@ t.test('a block refuses bookings, and bookings refuse a block', async (t) => {
   t.same(fieldsAtFault(await block({ unita_id, dal: first, al: first })), ['al'])
 })
 
-t.test('free units have room, are in use, and are empty in every night', async (t) => {
+t.test('the list of free units has those with room that are in use and free in every night', async (t) => {
   const [small, large, closed] = [
     await unit({ ordine: 100 }), await unit({ ospiti_massimi: 4, ordine: 101 }),
     await unit({ attiva_a: day(1), ordine: 102 })
@@ -143,14 +143,14 @@ t.test('the calendar lists stays, blocks and free nights of each unit, and stays
   t.same(many.map(({ unita }) => unita.ordine), Array.from({ length: 251 }, (_, at) => at), 'in batches')
 })
 
-t.test('channel, price and notes are stored; a price without currency is in euro', async (t) => {
+t.test('channel, price and notes are stored, and a price without currency is in euro', async (t) => {
   const made = await create(call, { canale: 'Booking.com', prezzo: 24_000, note: 'Arriva\ntardi' })
   t.match(made, { canale: 'Booking.com', prezzo: 24_000, valuta: 'EUR', note: 'Arriva\ntardi' })
   t.match((await put(made.id, { valuta: 'usd', note: '' })).json(), { data: { valuta: 'USD', note: null } })
   t.match((await put(made.id, { prezzo: null })).json(), { data: { prezzo: null } })
 })
 
-t.test('twenty bookings of one unit at once: one is stored', async (t) => {
+t.test('one of twenty concurrent bookings of a unit is stored', async (t) => {
   const { id: unita_id } = await unit()
   const answers = await Promise.all(Array.from({ length: 20 }, (_, guest) =>
     call('POST', BOOKINGS, booking({ unita_id, check_in: day(guest % 3) }))))
@@ -173,7 +173,7 @@ function overlaps (others: readonly Nights[], one: Nights): boolean {
     isConfirmed && unita_id === one.unita_id && dal < one.al && al > one.dal)
 }
 
-t.test('the table of occupied nights equals a model, whatever is assigned, moved, cancelled or blocked', async (t) => {
+t.test('the table of occupied nights equals a model after random assignments, moves and blocks', async (t) => {
   await sql`delete from prenotazioni`
   await sql`delete from unita`
   const units = [(await unit()).id, (await unit()).id]
@@ -181,7 +181,7 @@ t.test('the table of occupied nights equals a model, whatever is assigned, moved
     unita_id: fc.option(fc.constantFrom(...units)), from: fc.nat(8), count: fc.integer({ min: 1, max: 4 })
   }).map(({ unita_id, from, count }) => ({ unita_id, dal: day(from), al: day(from + count) }))
   const step = fc.record({
-    kind: fc.constantFrom('book', 'block', 'move', 'cancel', 'confirm'), nights, at: fc.nat(9)
+    kind: fc.constantFrom('book', 'block', 'move', 'cancel', 'confirm', 'assign', 'unblock'), nights, at: fc.nat(9)
   })
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 12 }), async (steps) => {
     await sql`delete from prenotazioni`
@@ -192,15 +192,14 @@ t.test('the table of occupied nights equals a model, whatever is assigned, moved
       const { unita_id, dal: check_in, al: check_out } = nights
       const bookings = model.filter(({ id }) => id !== undefined)
       const target = bookings[at % bookings.length]
-      if (kind === 'block') {
-        if (unita_id === null) continue
-        const { statusCode } = await block(nights)
-        t.equal(statusCode, overlaps(model, added) ? 409 : 201)
-        if (statusCode === 201) model.push(added)
-      } else if (kind === 'book') {
+      if (kind === 'block') await blockNights(model, added)
+      else if (kind === 'unblock') await unblock(model)
+      else if (kind === 'book') {
         const made = await call('POST', BOOKINGS, booking({ unita_id, check_in, check_out, numero_notti: undefined }))
         t.equal(made.statusCode, overlaps(model, added) ? 409 : 201)
         if (made.statusCode === 201) model.push({ ...added, id: made.json<{ data: Booking }>().data.id })
+      } else if (kind === 'assign' && target) {
+        await assignFree(model, target)
       } else if (target) {
         const next = kind === 'move' ? { ...target, ...nights } : { ...target, isConfirmed: kind === 'confirm' }
         const change = kind === 'move'
@@ -214,6 +213,34 @@ t.test('the table of occupied nights equals a model, whatever is assigned, moved
     await isOccupied(model)
   }), { numRuns: 25 })
 
+  /** The rooms are equal, so that the first free one in the list is the one to assign. */
+  async function assignFree (model: readonly Nights[], target: Nights): Promise<void> {
+    const others = model.filter((other) => other !== target)
+    const free = units.find((unita_id) => !overlaps(others, { ...target, unita_id, isConfirmed: true }))
+    const wanted = target.unita_id ?? free
+    const { statusCode } = await assign(target.id!)
+    t.equal(statusCode, wanted === undefined ? 409 : 200)
+    if (wanted !== undefined) target.unita_id = wanted
+  }
+
+  async function blockNights (model: Nights[], added: Nights): Promise<void> {
+    const { unita_id, dal, al } = added
+    if (unita_id === null) return
+    const { statusCode } = await block({ unita_id, dal, al })
+    t.equal(statusCode, overlaps(model, added) ? 409 : 201)
+    if (statusCode === 201) model.push(added)
+  }
+
+  async function unblock (model: Nights[]): Promise<void> {
+    const blocked = model.find(({ id }) => id === undefined)
+    if (blocked === undefined) return
+    const { unita_id, dal } = blocked
+    const response = await call('GET', `${BLOCKS}?unita_id=${unita_id}&da=${dal}&a=${dal}`)
+    const { data } = response.json<{ data: Block[] }>()
+    t.equal((await call('DELETE', `${BLOCKS}/${data[0]!.id}`)).statusCode, 200)
+    model.splice(model.indexOf(blocked), 1)
+  }
+
   async function isOccupied (model: readonly Nights[]): Promise<void> {
     const rows = await sql`select unita_id, dal::text, al::text from occupazione order by 1, 2`
     const expected = model.filter(({ isConfirmed, unita_id }) => isConfirmed && unita_id !== null)
@@ -221,4 +248,40 @@ t.test('the table of occupied nights equals a model, whatever is assigned, moved
       .sort((a, b) => a.unita_id! - b.unita_id! || a.dal.localeCompare(b.dal))
     t.same([...rows], expected)
   }
+})
+
+t.test('twenty concurrent changes occupy no night twice, and each accepted one is written', async (t) => {
+  await sql`delete from prenotazioni`
+  await sql`delete from unita`
+  const units = [(await unit()).id, (await unit()).id]
+  const change = fc.record({
+    kind: fc.constantFrom('book', 'block', 'move', 'cancel', 'assign'),
+    unita_id: fc.constantFrom(...units),
+    from: fc.nat(5),
+    count: fc.integer({ min: 1, max: 3 })
+  })
+  await fc.assert(fc.asyncProperty(fc.array(change, { minLength: 20, maxLength: 20 }), async (changes) => {
+    await sql`delete from prenotazioni`
+    await sql`delete from blocchi`
+    const stored = await Promise.all(changes.map(() => create(call)))
+    const answers = await Promise.all(changes.map(({ kind, unita_id, from, count }, at) => {
+      const { id } = stored[at]!
+      const days = { check_in: day(from), check_out: day(from + count) }
+      if (kind === 'book') return call('POST', BOOKINGS, booking({ unita_id, ...days, numero_notti: undefined }))
+      if (kind === 'block') return block({ unita_id, dal: days.check_in, al: days.check_out })
+      if (kind === 'assign') return assign(id)
+      return put(id, { unita_id, ...kind === 'move' ? days : { stato: 'annullata' } })
+    }))
+    t.same(answers.map(({ statusCode }) => statusCode).filter((status) => ![200, 201, 409].includes(status)), [])
+    const twice = await sql`select from occupazione a join occupazione b on a.unita_id = b.unita_id and a.ctid < b.ctid
+      and a.dal < b.al and b.dal < a.al`
+    t.equal(twice.length, 0)
+    const written = await sql`select prenotazione_id from occupazione where prenotazione_id is not null order by 1`
+    const confirmed = await sql`
+      select id from prenotazioni where unita_id is not null and stato = 'confermata' order by 1`
+    t.same(written.map(({ prenotazione_id: id }) => id as number), confirmed.map(({ id }) => id as number))
+    const blocks = answers.filter(({ statusCode }, at) => changes[at]!.kind === 'block' && statusCode === 201)
+    t.match(await sql`select count(*)::int as blocks from occupazione where blocco_id is not null`,
+      [{ blocks: blocks.length }])
+  }), { numRuns: 8 })
 })

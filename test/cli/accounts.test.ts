@@ -60,7 +60,7 @@ t.test('a person with only a security key signs in with a recovery code, or ente
   t.notOk((await app.sql`select id from sessions where factor_id is null`).length, 'no incomplete session remains')
 })
 
-t.test('a wrong code, or a missing code without a terminal, exits with 3', async (t) => {
+t.test('after a wrong code, or without code and terminal, the tool exits with 3', async (t) => {
   const { act } = user(t)
   const wrong = await act(['--json', ...LOGIN], { env: environ('abc') })
   t.match(errorOf(wrong), { codice: 'MFA_VERIFICATION_FAILED', uscita: 3 })
@@ -82,7 +82,7 @@ t.test('on the server the tool creates an administrator, who can sign in at once
   t.notMatch(JSON.stringify(logs), NEW_PASSWORD)
 })
 
-t.test('a new password ends the person\'s sessions and keys, and an option removes all other proofs', async (t) => {
+t.test('a new password ends the person\'s sessions and keys, and an option the second factors', async (t) => {
   const person = await server.person({ app_metadata: { role: 'admin' } })
   const before = await server.signedIn(person)
   await enrolApp(before, 'Telefono')
@@ -108,7 +108,7 @@ t.test('a new password ends the person\'s sessions and keys, and an option remov
   t.equal((await signIn(person.email, password)).data.user?.factors, undefined)
 })
 
-t.test('a refused reset removes no second factor, because both are one step', async (t) => {
+t.test('a refused password removes no second factor', async (t) => {
   const person = await server.person()
   await enrolApp(await server.signedIn(person))
   const weak = await user(t).act(

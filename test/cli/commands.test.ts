@@ -74,7 +74,7 @@ t.test('the server applies the filters and the order', async (t) => {
   t.same(await found('--q', '&limit=1'), [])
 })
 
-t.test('a truncated list is mentioned next to the result', async (t) => {
+t.test('a note on standard error says that a list is truncated', async (t) => {
   const { code, stdout, stderr } = await act(['prenotazioni', 'list', '--limit', '2'])
   t.equal(code, 0)
   t.equal(stdout.split('\n').length, 4, 'head, two rows, and the end of the last')
@@ -165,7 +165,7 @@ t.test('valida reads the stored guests of a booking', async (t) => {
   t.equal((await act(['alloggiati', 'valida', '--prenotazione', '999999'])).code, 1)
 })
 
-t.test('a test of valid records exits with 0 and registers no guest, even if the file requests a Send', async (t) => {
+t.test('a test of valid records registers no guest and exits with 0, even if the file requests a Send', async (t) => {
   const says = '2 schedine valide: nessuna registrazione, era una prova.\n'
   t.same(await run(['alloggiati', 'invio', '--test', file(good)]), { code: 0, stdout: says, stderr: '' })
   t.same(await run(['alloggiati', 'invio', '-', '--test'], { input: JSON.stringify(good) }), {
@@ -189,7 +189,7 @@ t.test('a test of a booking\'s stored guests registers no guest', async (t) => {
 })
 
 t.test(
-  'a test that the police reject exits with 5 and lists errors by guest. Without a reply it exits with 1',
+  'when the police reject a test the tool exits with 5 and lists errors by guest, and without a reply with 1',
   async (t) => {
     const police = await standIn(t)
     police.on.Test = response(rowsReply('Test', [true, false]))
@@ -213,7 +213,7 @@ t.test(
 )
 
 t.test(
-  'an unusable file is reported in one line: 1 when unreadable, 2 when it is no JSON object',
+  'an unusable file is reported in one line: exit code 1 if unreadable, 2 if not a JSON object',
   async (t) => {
     const cases: [path: string, code: number, says: string][] = [
       [join(folder, 'nessuno.json'), 1, 'nessuno.json'],
@@ -269,7 +269,7 @@ t.test('a job is run, and its outcome and duration are shown', async (t) => {
   t.match([...await app.sql`select object from audit_log where action = 'lavoro'`], [{ object: 'lavoro:old-mails' }])
 })
 
-t.test('after a failed job the tool exits with 1, and names the place of the reason', async (t) => {
+t.test('after a failed job the tool exits with 1, and names the log line with the reason', async (t) => {
   const { act } = await signedIn(t)
   await app.sql`alter table mails rename to mails_away`
   t.teardown(() => app.sql`alter table mails_away rename to mails`)
@@ -285,7 +285,7 @@ t.test('the command waits for the end of a long job', async (t) => {
   await app.sql.begin(async (sql) => {
     await sql`set local idle_in_transaction_session_timeout = 0`
     await sql`lock table mails in access exclusive mode`
-    // Use this connection. On another one the driver may queue a query behind the job's, which waits for the lock.
+    // Use this connection. On another one the driver may queue a query after the job's, which waits for the lock.
     const running = () => sql`select from jobs where name = 'old-mails' and lease_until is not null`
     ended = act(['job', 'old-mails'])
     await until(async () => (await running()).length === 1)
@@ -305,7 +305,7 @@ t.test('the command waits for the end of a long job', async (t) => {
   t.match(stderr, /in corso/)
 })
 
-t.test('an unknown job, and a caller who is no administrator, are refused with the server\'s message', async (t) => {
+t.test('an unknown job, and a caller without administrator rights, get the server\'s message', async (t) => {
   const admin = await signedIn(t)
   const unknown = await admin.act(['--json', 'job', 'assente'])
   t.equal(unknown.code, 1)
@@ -316,7 +316,7 @@ t.test('an unknown job, and a caller who is no administrator, are refused with t
   t.match(errorOf(await reader.act(['--json', 'job'])), { codice: 'AMBITO_INSUFFICIENTE' })
 })
 
-t.test('the service key from a server\'s folder and URL is an administrator\'s there, and nowhere else', async (t) => {
+t.test('the service key from a server\'s folder and URL has administrator rights only on that server', async (t) => {
   const { url, dataDir } = server
   const { run } = user(t)
   const users = async (key: string) =>

@@ -68,7 +68,7 @@ t.test('a second login replaces the key and revokes the first', async (t) => {
   t.equal(statSync(dirname(file)).mode & 0o777, 0o700, 'the folder is private again')
 })
 
-t.test('a key that cannot be stored is revoked again', async (t) => {
+t.test('a key that cannot be stored is revoked', async (t) => {
   const { act, file } = user(t)
   const config = dirname(dirname(file))
   mkdirSync(dirname(config), { recursive: true })
@@ -91,7 +91,7 @@ t.test('logout revokes the key and deletes it', async (t) => {
   t.match(await run(['logout']), { code: 3, stderr: /«locanda login»/ }, 'a second logout changes nothing')
 })
 
-t.test('an expired or revoked key exits with 3 and advice, and logout deletes it nevertheless', async (t) => {
+t.test('with an expired or revoked key the tool exits with 3 and advice, but logout deletes the key', async (t) => {
   for (const spoil of [
     (id: string) => app.sql`
       update api_keys set created_at = created_at - interval '2 days', expires_at = now() - interval '1 day'
@@ -144,7 +144,7 @@ t.test('key creates another key, prints only this key, once, and does not store 
   t.same(await app.sql`select from sessions`, [])
 })
 
-t.test('a request that a key may not make exits with 1 and shows the server\'s message', async (t) => {
+t.test('when the key lacks the right for a request, the tool exits with 1 and the server\'s message', async (t) => {
   const { act, keep } = user(t)
   const made = await act(['key', '--email', EMAIL, '--scope', 'lettura'], { env })
   keep({ url, key: made.stdout.trim() })
@@ -170,7 +170,7 @@ t.test('a key that a person has created on the pages is stored, without a questi
   t.match((await keysOf(server)).at(-1), { name: 'terminale', days: 7, revoked: true })
 })
 
-t.test('a text that is no key of a person is refused and not stored', async (t) => {
+t.test('a text that is not a key of a person is refused and not stored', async (t) => {
   const { act, file } = user(t)
   const login = (LOCANDA_KEY: string, more: string[] = []) =>
     act(['login', '--chiave', ...more], { env: { LOCANDA_URL: url, LOCANDA_KEY } })
@@ -207,7 +207,7 @@ const BOOKING = {
 
 interface Parts { provider?: Replies, server?: Replies }
 
-/** A server, and an identity provider with another address. All calls succeed unless replies are given here. */
+/** A server, and an identity provider with another URL. All calls succeed unless replies are given here. */
 async function parts (t: Test, { provider = {}, server = {} }: Parts = {}) {
   const identity = await standIn(t, {
     'POST /auth/v1/token': { body: { access_token: 'gettone', token_type: 'bearer' } },
@@ -293,7 +293,7 @@ t.test(
   }
 )
 
-t.test('a refusal of the provider, in both spellings, exits with 3 and an Italian line, without a key', async (t) => {
+t.test('after a refusal of the provider, in both error formats, the tool exits with 3 and stores no key', async (t) => {
   const refusal = (status: number, error_code: string, headers = {}): Reply =>
     ({ status, headers, body: { code: status, error_code, msg: 'x' } })
   const older = { status: 400, body: { code: 'invalid_credentials', message: 'Invalid login credentials' } }

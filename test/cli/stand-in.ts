@@ -5,11 +5,11 @@ import { serve } from '#test/loopback.ts'
 
 export interface Reply { status?: number, headers?: Record<string, string>, body?: object | string }
 export interface Received { method: string, url: string, headers: IncomingHttpHeaders, body: string }
-/** Replies by method and path (`GET /api/config`). Others are a 404. 'never' sends no reply. */
+/** Replies by method and path (`GET /api/config`). Other paths get a 404. 'never' sends no reply. */
 export type Replies = Record<string, Reply | 'never' | undefined>
 
 /**
- * A server with replies that no real server can be made to send. It records its requests.
+ * A server that sends replies which a real server would not send. It records its requests.
  * @param certificate if given, the server uses https
  */
 export async function standIn (

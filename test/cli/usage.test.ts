@@ -12,7 +12,7 @@ const COMMANDS: readonly string[][] = [
   ['login'], ['logout'], ['key'], ['prenotazioni', 'list'], ['prenotazioni', 'show'], ['alloggiati', 'check'],
   ['alloggiati', 'valida'], ['alloggiati', 'invio'], ['admin', 'create'], ['admin', 'reset-password'], ['service-key']
 ]
-/** The library's own texts. */
+/** Commander's English texts. */
 const ENGLISH = /usage:|options:|commands:|arguments:|display|output the|\boptions?\b|\[command\]|default:/i
 
 const KEY = 'CANARY-chiave'
@@ -39,7 +39,7 @@ t.test('--version is the version of the package', async (t) => {
 })
 
 t.test(
-  'a usage error exits with 2, one line on standard error that names it, and no standard output',
+  'after a usage error the tool exits with 2, one line about it on standard error, and no standard output',
   async (t) => {
     const { act } = user(t)
     const cases: [args: string[], says: string | RegExp][] = [
@@ -79,7 +79,7 @@ t.test(
   }
 )
 
-t.test('a URL with a password, from any source, is refused and not repeated', async (t) => {
+t.test('a URL with a password, as option or in the environment, is refused and not repeated', async (t) => {
   const { act } = user(t)
   for (const ended of [
     await act(['prenotazioni', 'list', '--url', 'http://anna:CANARY@127.0.0.1']),
@@ -110,7 +110,7 @@ t.test('with --json an error is one object on standard error', async (t) => {
   t.equal(errorOf(await act(['prenotazioni', 'list', '--json'])).codice, 'NON_AUTENTICATO')
 })
 
-t.test('a real Send is refused before anything else, with any options', async (t) => {
+t.test('a real Send is refused, for a file, a booking and standard input', async (t) => {
   const { act } = user(t)
   for (const args of [['schedine.json'], ['--prenotazione', '1'], ['-']]) {
     const { code, stdout, stderr } = await act(['alloggiati', 'invio', ...args], {
@@ -129,7 +129,7 @@ t.test('the real process exits with these codes, and separates results from erro
   t.match(errorOf(await run(['--json', 'prenotazioni', 'list'])), { uscita: 3 })
 })
 
-t.test('an unreachable server exits with 4 and one line, with any command', async (t) => {
+t.test('when the server is unreachable commands exit with 4 and one line', async (t) => {
   const { run, act, keep } = user(t)
   const url = `http://127.0.0.1:${await freePort()}`
   keep({ url, key: KEY })
@@ -159,7 +159,7 @@ t.test('without a key the advice is to sign in, without a question', async (t) =
   t.same(received, [])
 })
 
-t.test('a key that the server rejects exits with 3 and the same advice', async (t) => {
+t.test('with a key that the server rejects the tool exits with 3 and the same advice', async (t) => {
   const { url } = await site(t)
   const { act, keep } = user(t)
   for (const key of ['nessuna-chiave-0123456789', `${API_KEY}x`]) {
@@ -179,7 +179,7 @@ t.test('a key that the server rejects exits with 3 and the same advice', async (
   }
 })
 
-t.test('the URL is --url, else LOCANDA_URL, else that of the stored key', async (t) => {
+t.test('the URL is --url, else LOCANDA_URL, else the URL of the stored key', async (t) => {
   const { act, keep } = user(t)
   const [first, second, third] = [
     await standIn(t, { 'GET /api/v1/prenotazioni': EMPTY }),
@@ -231,7 +231,7 @@ t.test('a redirect is not followed, so the key is not forwarded', async (t) => {
   t.same(other.received, [])
 })
 
-t.test('a response of another service exits with 1 and one line', async (t) => {
+t.test('after a response of another service the tool exits with 1 and one line', async (t) => {
   const { act, keep } = user(t)
   for (const reply of [
     { body: '<html>Benvenuti</html>' },
@@ -285,7 +285,7 @@ t.test('control characters in a server’s response do not reach the terminal', 
 })
 
 t.test(
-  'a certificate that cannot be verified exits with 4, and verification cannot be turned off',
+  'with an unverifiable certificate the tool exits with 4, and verification cannot be turned off',
   { skip },
   async (t) => {
     const { run, keep } = user(t)

@@ -85,6 +85,7 @@ const BAD: Readonly<Partial<Record<keyof Environment, readonly string[]>>> = {
   RATE_LIMIT_WINDOW: ['0', '86401', '1 minute'],
   ERASE_AFTER_DAYS: ['0', '3651', '1.5', 'mai'],
   IMAGE_RETENTION_DAYS: ['-1', '3651', '1.5', 'mai'],
+  IMAGE_SIDE_MAX: ['1499', '6001', '3000px'],
   DISK_RESERVE_MIB: ['-1', '1000001', '0.5', '10%'],
   DRAIN_SECONDS: ['-1', '301', '1.5', 'sei'],
   OVERLOAD_AFTER_MS: ['99', '-1', 'un secondo', '2.5'],
@@ -167,7 +168,7 @@ function refuses (t: Test, variable: string, environ: Environ) {
   const title = JSON.stringify(environ)
   try {
     readConfig({ MASTER_KEY, DATA_DIR: '/non/usata', ...environ })
-    t.fail(`${title} was taken`)
+    t.fail(`${title} was accepted`)
   } catch (err) {
     t.ok(err instanceof ConfigError, title)
     const message = err instanceof Error ? err.message : ''
@@ -178,7 +179,7 @@ function refuses (t: Test, variable: string, environ: Environ) {
   }
 }
 
-t.test('every invalid value of every variable prevents the start, with one line that names the variable', async (t) => {
+t.test('invalid values of every variable prevent the start, with one line that names the variable', async (t) => {
   t.same([...Object.keys(BAD), ...FREE].sort(), Object.keys(Environment.properties).sort(), 'all variables are tested')
   for (const [variable, values] of Object.entries(BAD)) {
     for (const value of values) refuses(t, variable, { [variable]: value })
@@ -241,7 +242,7 @@ t.test('valid values are accepted', async (t) => {
   t.match(
     readConfig({ MASTER_KEY, ALLOGGIATI_MODE: 'production' }),
     { ALLOGGIATI_MODE: 'production' },
-    'production without credentials runs, and says so when asked'
+    'a production server may have no credentials'
   )
 })
 
@@ -276,7 +277,7 @@ t.test('without MASTER_KEY a key is generated and stored, and only its owner can
   t.notOk(readConfig({ DATA_DIR: temporaryFolder(t) }).MASTER_KEY.equals(made), 'another folder has another key')
   t.ok(
     readConfig({ DATA_DIR, MASTER_KEY }).MASTER_KEY.equals(Buffer.alloc(32, 1)),
-    'one that is given is the one that counts'
+    'a given key takes precedence over the file'
   )
 })
 
@@ -359,7 +360,7 @@ t.test(
     t.same(
       lines.filter((line) => line !== '' && !/^(# \S|[A-Z0-9_]+=)/.test(line)),
       [],
-      'comments and variables, nothing else'
+      'the file contains only comments and variables'
     )
     for (const [name, value] of entries) {
       const standard: unknown = Environment.properties[name as keyof Environment].default
@@ -368,7 +369,7 @@ t.test(
     t.match(
       readConfig({ ...Object.fromEntries(entries), MASTER_KEY }),
       readConfig({ MASTER_KEY }),
-      'taken as it is, it changes nothing'
+      'unchanged, the file sets only defaults'
     )
   }
 )

@@ -86,6 +86,10 @@ export async function paperRows ({ key, operator, operatorId, call }: SharedServ
     exactly(t, await key('POST', '/api/documents/upload', body), 200, {
       success: true, message: /./, path: `documents/${id}/0/front.jpg`, url: `${PUBLIC_URL}/api/documents/${id}/0/front`
     })
+    const url = `/api/documents/upload?booking_id=${id}&guest_idx=0&side=front`
+    exactly(t, await key('POST', url, await jpeg(), { 'content-type': 'image/jpeg' }), 200, {
+      success: true, message: /./, path: `documents/${id}/0/front.jpg`, url: `${PUBLIC_URL}/api/documents/${id}/0/front`
+    })
     for (const campo of Object.keys(body)) {
       exactly(t, await key('POST', '/api/documents/upload', { ...body, [campo]: undefined }), 400,
         anError(400, /./, { dettagli: [{ campo, messaggio: /./ }] }))

@@ -110,7 +110,7 @@ export async function policeRows ({ t, key, url, dataDir }: SharedServer, prove:
     const response = await send([single({ cognome: 'RIUSCITI', numero_documento: 'CA00002AA' })])
     exactly<InvioResponse>(t, response, 200, sent('Send', /^AW-/))
   })
-  // Only the police reject this record, because the validation rules of the server must accept it.
+  // The server's rules accept this record, and only the police service rejects it.
   const police = await standIn(t)
   police.on.Send = response(rowsReply('Send', [false]))
   const real = await production(t, police)

@@ -55,6 +55,16 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
   '/api/v1/prenotazioni': async () => ({
     url: '/api/v1/prenotazioni', payload: booking(), other: booking({ lingua: 'EN' })
   }),
+  '/api/v1/prenotazioni/csv': async () => {
+    const names = 'ospite;arrivo;notti;ospiti;paese'
+    const file = (name: string) => form([['file', `${names}\n${name};28/11/2026;2;2;IT`, 'p.csv']])
+    return {
+      url: '/api/v1/prenotazioni/csv?prova=false',
+      payload: file('Anna Bianchi'),
+      other: file('Rita Neri'),
+      headers: { 'content-type': FORM_TYPE }
+    }
+  },
   '/api/saveOspiti': async ({ call }) => {
     const body = { prenotazione_id: (await create(call)).id, dati: [{ nome: 'Anna', cognome: 'Bianchi' }] }
     return { url: '/api/saveOspiti', payload: body, other: { ...body, dati: [] } }
@@ -88,6 +98,10 @@ export const HONOURED: Readonly<Record<string, (server: SharedServer) => Promise
       payload: { motivo: REASON },
       other: { motivo: REASON, protocollo: 'PEC 1' }
     }
+  },
+  '/api/v1/strutture': async () => {
+    const house = { nome: 'Casa del Porto' }
+    return { url: '/api/v1/strutture', payload: house, other: { ...house, tipo: 'albergo' } }
   },
   '/api/v1/unita': async () => {
     const unit = room()
@@ -190,7 +204,8 @@ export const WITHOUT_KEY: Readonly<Record<string, readonly string[]>> = {
   'a state is set: set twice, it is the same': [
     '/api/settings/features',
     '/api/settings/maintenance',
-    '/api/v1/invii/sospensione'
+    '/api/v1/invii/sospensione',
+    '/api/v1/strutture/{id}/polizia/prova'
   ],
   'something is taken away: there is nothing left to take': [
     '/api/auth/unlink', '/api/sessions/revoke-all', '/api/v1/prenotazioni/delete-bulk',

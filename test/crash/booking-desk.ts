@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto'
 import { addDays, createClock } from '#src/lib/time.ts'
 import type { Ask, ClientResponse } from './responses.ts'
 import { corrected, type Guest } from './people.ts'
@@ -12,6 +13,11 @@ const SAID: Record<string, { status: number, codice?: string }> = {
   rifiutata: { status: 422, codice: 'RIFIUTATA' }
 }
 
+/** The establishment of a list, 1 or 2. A guest who is entered again with others may have the other one. */
+export function houseOf (guests: readonly Guest[]): number {
+  return 1 + guests[0]!.n % 2
+}
+
 interface Booking { id: number, guests: readonly Guest[] }
 interface DayResponse { prenotazioni?: { prenotazione_id: number, stato: string, ricevute?: string[] }[] }
 
@@ -23,7 +29,7 @@ interface Surroundings {
 }
 
 /**
- * A client that saves bookings with guests, submits the day at once, and corrects guests afterwards. Some stays are
+ * A client that saves bookings with guests, submits the day immediately, and corrects guests afterwards. Some stays are
  * prolonged, some bookings are cancelled, and some guests arrive later or depart earlier than the booking.
  */
 export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
@@ -36,7 +42,7 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
     if (random.fraction() < 0.5) await correct(random.pick(bookings))
   }
 
-  /** Sends a booking of yesterday, then prolongs or cancels it. Sends the new nights, sometimes twice at once. */
+  /** Sends a booking of yesterday, then prolongs or cancels it. Sends the new nights, sometimes in two requests. */
   async function prolong (): Promise<void> {
     const dal = createClock().today()
     const booking = await save(newGuests(), { check_in: addDays(dal, -1), numero_notti: 1 })
@@ -49,6 +55,8 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
 
   async function save (guests: readonly Guest[], stay: object = {}): Promise<Booking | undefined> {
     const today = createClock().today()
+    const unita_id = await unit(houseOf(guests))
+    if (unita_id === undefined) return undefined
     const booked = await ask('/api/v1/prenotazioni', {
       nome_cognome: 'Ospite di Prova',
       lingua: 'IT',
@@ -56,12 +64,20 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
       check_in: today,
       numero_notti: 3,
       numero_ospiti: guests.length,
+      unita_id,
       ...stay
     })
     if (booked?.status !== 201) return undefined
     const { data: { id } } = booked.body as { data: { id: number } }
     const days = random.pick([{}, {}, { partenza: addDays(today, 1) }, { arrivo: addDays(today, 1) }])
     return await saveGuests(id, guests, 'check_in' in stay ? {} : days) ? { id, guests } : undefined
+  }
+
+  /** A new unit for each booking, because all stay in the same nights. */
+  async function unit (struttura_id: number): Promise<number | undefined> {
+    const room = { nome: randomUUID(), tipo: 'camera', ospiti_massimi: 9, struttura_id }
+    const made = await ask('/api/v1/unita', room)
+    return made?.status === 201 ? (made.body as { data: { id: number } }).data.id : undefined
   }
 
   function change ({ id }: Booking, fields: object) {

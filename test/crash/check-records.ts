@@ -101,13 +101,13 @@ function findDouble (acquired: readonly string[], { byIdentity }: Records): stri
 function findRespelled (acquired: readonly string[], { byPerson }: Records): string[] {
   return [...Map.groupBy(acquired, personOf)].flatMap(([n, lines]) => {
     const confirmed = byPerson.get(n)?.filter(isConfirmed).length ?? 0
-    return tellable(lines).filter((those) => new Set(those.map(identityOf)).size > 1 + confirmed).map((those) =>
+    return groupLines(lines).filter((those) => new Set(those.map(identityOf)).size > 1 + confirmed).map((those) =>
       `person ${n}: acquired as ${those.map((line) => line.slice(14).replaceAll(/ +/g, ' ')).join(' | ')}`)
   })
 }
 
 /** Groups the lines of one person that share a night and a trait, directly or through other lines. */
-function tellable (lines: readonly string[]): string[][] {
+function groupLines (lines: readonly string[]): string[][] {
   return lines.reduce<string[][]>((groups, line) => {
     const traits = new Set(traitsOf(line))
     const isNear = (group: string[]) => group.some((other) =>

@@ -1,9 +1,10 @@
 import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
+import { createClock } from '#src/lib/time.ts'
 import { invio } from '#test/alloggiati/stand-in.ts'
 import type { ServerProcess } from '#test/running-server.ts'
 import type { ClientResponse } from './responses.ts'
-import { bookingDesk } from './booking-desk.ts'
+import { bookingDesk, houseOf } from './booking-desk.ts'
 import { corrected, person, respelled, withLeader, type Guest } from './people.ts'
 import type { SeededRandom } from './seeded-random.ts'
 
@@ -15,7 +16,7 @@ const RECENT = 40
 
 /**
  * Clients that submit lists of guests until they are stopped. Like users, they repeat lists and guests on any server,
- * unchanged, in another spelling or corrected. Some submit many lists at once, some submit whole days of bookings.
+ * unchanged, in another spelling or corrected. Some submit many lists concurrently, some submit whole days of bookings.
  */
 export function sendingClients (random: SeededRandom, server: () => ServerProcess | undefined) {
   const responses: ClientResponse[] = []
@@ -49,7 +50,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     }
   }
 
-  /** Submits many lists at once. Two of them share some guests. */
+  /** Submits many lists concurrently. Two of them share some guests. */
   async function rush (): Promise<void> {
     await Promise.all(Array.from({ length: RUSH }, async () => {
       const guests = newGuests()
@@ -81,7 +82,8 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
     headers: Record<string, string> = {}
   ): Promise<ClientResponse | undefined> {
     const answer: ClientResponse = { guests: guests.map(({ n }) => n), status: undefined }
-    const body = invio(guests.map(({ schedina }) => schedina), { ...more })
+    const prenotazione = { check_in: createClock().today(), numero_notti: 3, struttura_id: houseOf(guests) }
+    const body = invio(guests.map(({ schedina }) => schedina), { prenotazione, ...more })
     responses.push(answer)
     const got = await ask('/api/alloggiati/invio', body, headers)
     if (got) Object.assign(answer, got.body, { guests: answer.guests, status: got.status })
@@ -95,7 +97,7 @@ export function sendingClients (random: SeededRandom, server: () => ServerProces
       const response = await server()?.send(method, path, body, headers)
       return response && { status: response.status, body: (await response.json()) as object }
     } catch {
-      // The server died before its response.
+      // The server was killed before its response.
       return undefined
     }
   }

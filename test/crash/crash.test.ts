@@ -4,9 +4,11 @@ import { crashFiles } from './files.ts'
 import { runCrashTest } from './run.ts'
 
 t.test(
-  'when servers and PostgreSQL die at any step, no guest is acquired twice, lost or forgotten',
+  'when servers and PostgreSQL are killed at any step, no guest is acquired twice, lost or misdirected',
   async (t) => {
-    const { kills, pgKills, submissions, double, lost, forgotten, respelled, broken } = await runCrashTest({
+    const {
+      kills, pgKills, submissions, double, lost, forgotten, respelled, broken, misdirected
+    } = await runCrashTest({
       kills: 8,
       pgKills: 2,
       seed: 12
@@ -14,13 +16,13 @@ t.test(
     t.ok(kills >= 8 && pgKills >= 2)
     t.ok(submissions > 8, 'submissions were in progress when the servers died')
     t.same(
-      { double, lost, forgotten, respelled, broken },
-      { double: [], lost: [], forgotten: [], respelled: [], broken: [] }
+      { double, lost, forgotten, respelled, broken, misdirected },
+      { double: [], lost: [], forgotten: [], respelled: [], broken: [], misdirected: [] }
     )
   }
 )
 
-t.test('when processes die at any step, no file is lost, damaged or orphaned',
+t.test('when processes are killed at any step, no file is lost, damaged or orphaned',
   async (t) => {
     const { url } = await testDatabase(t)
     const { kills, files, ...faults } = await crashFiles({ url, kills: 12, seed: 7 })

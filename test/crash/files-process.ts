@@ -25,7 +25,7 @@ const at = (step: string) => {
   if (step === CRASH_STEP && --left === 0) process.kill(process.pid, 'SIGKILL')
 }
 
-// Exit when the parent process has died, so that no process is left.
+// Exit when the parent process has exited, so that no process remains.
 const parent = process.ppid
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 500).unref()
 

@@ -5,8 +5,8 @@ import { crashFilesAlone } from './files.ts'
 import { runCrashTest } from './run.ts'
 
 /*
- * Kills the server, PostgreSQL and a process that writes files many times, and checks that nothing is lost.
- * `npm run test:crash -- --kills 200 --pg-kills 20 --files-kills 100 --seed 1`; `--only files`
+ * Kills the server, PostgreSQL and a process that writes files many times, and checks that no data are lost. For
+ * example `npm run test:crash -- --kills 200 --pg-kills 20 --seed 1`, or with `--only files --files-kills 100`.
  */
 
 const { values } = parseArgs({
@@ -30,19 +30,20 @@ async function submissions (): Promise<boolean> {
     seed,
     progress: print
   })
-  const { kills, pgKills, submissions, double, lost, forgotten, respelled, broken, states, atSteps } = result
-  for (const [what, list] of Object.entries({ double, lost, forgotten, respelled, broken })) {
+  const { kills, pgKills, submissions, double, lost, forgotten, respelled, broken, misdirected, states } = result
+  for (const [what, list] of Object.entries({ double, lost, forgotten, respelled, broken, misdirected })) {
     for (const each of list) print(`${what}: ${each}`)
   }
   const formatCounts = (counts: Record<string, number>) =>
     Object.entries(counts).map(([what, n]) => `${what} ${n}`).join(', ')
-  print(`killed at these steps: ${formatCounts(atSteps)}; the others at any instant`)
+  print(`killed at these steps: ${formatCounts(result.atSteps)}; the others at any instant`)
   print(`${formatCounts(states)}; ${Math.round((performance.now() - startedAt) / 1000)} s`)
   process.stdout.write(
     `crash: kills=${kills} pg-kills=${pgKills} submissions=${submissions} ` +
-    `double=${double.length} lost=${lost.length} forgotten=${forgotten.length} respelled=${respelled.length}\n`
+    `double=${double.length} lost=${lost.length} forgotten=${forgotten.length} respelled=${respelled.length} ` +
+    `misdirected=${misdirected.length}\n`
   )
-  return [double, lost, forgotten, respelled, broken].every((list) => list.length === 0)
+  return [double, lost, forgotten, respelled, broken, misdirected].every((list) => list.length === 0)
 }
 
 async function files (): Promise<boolean> {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import { MISBEHAVIOURS } from '#test/alloggiati/misbehaviours/table.ts'
-import { KEPT } from '#test/alloggiati/misbehaviours/police.ts'
+import { ACQUIRED } from '#test/alloggiati/misbehaviours/police.ts'
 import { oracle } from '#test/alloggiati/oracle.ts'
 import { response } from '#test/alloggiati/service/soap/server.ts'
 import { successReply, openStandIn, type Call, type StandIn } from '#test/alloggiati/stand-in.ts'
@@ -12,7 +12,7 @@ const SHARE = 0.2
 const SLOW_SHARE = 0.1
 
 /**
- * A police service that never dies, sometimes misbehaves, and responds with a delay, so that servers die during a call.
+ * A police service that is never killed, sometimes misbehaves, and responds late, so that kills happen during a call.
  */
 export async function misbehavingPolice (folder: string, random: SeededRandom): Promise<StandIn> {
   const police = await openStandIn(oracle(join(folder, 'acquired')))
@@ -27,7 +27,7 @@ export async function misbehavingPolice (folder: string, random: SeededRandom): 
           ? random.pick(random.fraction() < SLOW_SHARE ? slow : quick)
           : undefined
       setTimeout(() => {
-        if (operation === 'Send') police.acquire(bad ? KEPT[bad.acquires](call.rows) : call.rows)
+        if (operation === 'Send') police.acquire(bad ? ACQUIRED[bad.acquires](call.rows) : call.rows)
         const acting = bad?.act(operation, call.rows.length) ?? response(successReply(call))
         setTimeout(() => { if (!socket.destroyed) acting(socket, received) }, random.integer(15))
       }, random.integer(15))

@@ -10,6 +10,6 @@ export interface ClientResponse {
   schedine?: { ospite: number, esito: string }[]
 }
 
-/** Calls one of the servers. Undefined when no server runs, or the server died before its response. */
+/** Calls one of the servers. Undefined when no server runs, or the server was killed before its response. */
 export type Ask = (path: string, body: object, headers?: Record<string, string>, method?: 'POST' | 'PUT') =>
 Promise<{ status: number, body: object } | undefined>

@@ -8,7 +8,7 @@ const STEPS: readonly Step[] = [
 /** Milliseconds until a server is killed: the maximum of a random time, and the limit for a step to be reached. */
 const LIFE_MS = { instant: 1000, step: 3000 }
 
-/** How a server dies: at a step, or at a random time. With `postgres` it first kills the postmaster at that step. */
+/** A server is killed at a step or at a random time. With `postgres` it first kills the postmaster at that step. */
 interface KillPlan { step: Step | undefined, times: number, afterMs: number, postgres: boolean }
 
 /** Plans two kills at steps, then one at a random time, and so on. */

@@ -9,6 +9,7 @@ import { productionEnviron } from '#test/alloggiati/stand-in.ts'
 import { API_KEY } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
 import { checkRecords, type Faults } from './check-records.ts'
+import { addSecondHouse, findMisdirected } from './second-house.ts'
 import { sendingClients } from './clients.ts'
 import { crashableCluster, type Cluster } from './cluster.ts'
 import { misbehavingPolice } from './police.ts'
@@ -20,7 +21,7 @@ interface Plan {
   kills: number
   pgKills: number
   seed: number
-  /** Called with the progress. */
+  /** Gets the progress as text. */
   progress?: (text: string) => void
 }
 
@@ -29,6 +30,8 @@ export interface Result extends Faults {
   pgKills: number
   /** Number of kills at each step, of servers and PostgreSQL. All other kills were at random times. */
   atSteps: Record<string, number>
+  /** Rows sent with the account of another establishment. */
+  misdirected: string[]
 }
 
 /** Concurrent servers on one database, so that one works while another starts. */
@@ -87,6 +90,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
   try {
     const warm = await startServer(environ, new URL('server.ts', import.meta.url))
     await warm.end()
+    await addSecondHouse(db, createKeys(masterKey))
 
     const plan = killPlans(random)
     servers.push(...Array.from({ length: SERVERS }, () => restartedServer(environ, cluster.pidFile, onStep)))
@@ -95,7 +99,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     let atInstants = 0
     let failures = 0
     running = servers.map(async (each) => {
-      while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await begun(sql) <= kills)) {
+      while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await count(sql) <= kills)) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
         const postgres = due > 0 || done.kills >= kills
         // Kills PostgreSQL alternately at a random time and at a step.
@@ -115,8 +119,9 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     police.on = {}
     await finishAll(environ, sql, cluster)
     const faults = await checkRecords({ sql, db }, createKeys(masterKey), clients.responses, police.acquired())
+    const misdirected = await findMisdirected({ sql }, createKeys(masterKey), police.callsOf('Send'))
     await endAll()
-    return { ...done, ...faults }
+    return { ...done, ...faults, misdirected }
   } catch (err) {
     // Rethrow the first error, which is the cause.
     await endAll().catch(() => {})
@@ -125,8 +130,8 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
 }
 
 /**
- * Expires all leases repeatedly, so that no server waits for a dead one. Then a sweep also takes leases from living
- * servers, which must have no bad effect.
+ * Expires all leases repeatedly, so that no server waits for a killed one. A sweep then also takes leases of running
+ * servers, which must not cause an error.
  */
 async function keepExpiringLeases (sql: Connection['sql'], over: AbortSignal): Promise<void> {
   while (!over.aborted) {
@@ -145,7 +150,7 @@ async function recovered (sql: Connection['sql'], cluster: Cluster, over?: Abort
 }
 
 /** Counts submissions. Servers on a slow machine run longer, until the count is high enough. */
-async function begun (sql: Connection['sql']): Promise<number> {
+async function count (sql: Connection['sql']): Promise<number> {
   return await sql<{ n: number }[]>`select count(*)::int as n from invii`.then(([row]) => row!.n, () => 0)
 }
 
@@ -172,5 +177,5 @@ async function finishAll (environ: Record<string, string>, sql: Connection['sql'
     const left = await sql`select from invii where stato in ('pronto', 'preso', 'in_invio')`
     if (left.length === 0) return
   }
-  throw new Error('submissions are under way that no server ends')
+  throw new Error('some submissions never end')
 }

@@ -21,7 +21,7 @@ let left = Number(CRASH_TIMES)
 subscribe('locanda:ledger', (message) => {
   const { step } = message as { step: string }
   if (step !== CRASH_STEP || --left !== 0) return
-  // Node writes to pipes synchronously, so the line is written before the process dies.
+  // Node writes to pipes synchronously, so the line is written before the process is killed.
   print({ msg: CRASH_POSTMASTER === undefined ? 'dying' : 'postmaster dying' })
   process.kill(
     CRASH_POSTMASTER === undefined ? process.pid : Number.parseInt(readFileSync(CRASH_POSTMASTER, 'utf8'), 10),
@@ -29,7 +29,7 @@ subscribe('locanda:ledger', (message) => {
   )
 })
 
-// Exit when the parent process has died, so that no server is left.
+// Exit when the parent process has exited, so that no server remains.
 const parent = process.ppid
 setInterval(() => { if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL') }, 1000).unref()
 

@@ -61,7 +61,7 @@ for (const [name, today] of [
   })
 }
 
-t.test('nextGuest is the main guest of the next arrival from today on, or the first booked of one day', async (t) => {
+t.test('nextGuest is the main guest of the next arrival, or the first booked if several arrive then', async (t) => {
   const next = async () => ((await server.call('GET', WIDGET)).json() as { nextGuest: string }).nextGuest
   await create(server.call, { nome_cognome: 'Anna Ieri', check_in: '2026-11-21' })
   t.equal(await next(), '', "yesterday's guest is not the next guest")
@@ -119,7 +119,7 @@ t.test('the counts match the bookings while two servers create, change and delet
   )
 })
 
-t.test('the counts are right after statements on many rows, and after a truncated table', async (t) => {
+t.test('the counts are right after statements on many rows, and after the table is truncated', async (t) => {
   await app.sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Prova', 'IT', 1 + n % 3, '2026-11-22', '2026-11-23', 1 from generate_series(1, 30) n`
@@ -156,7 +156,7 @@ t.test('without HOSTING_DEPLOY the deploy is local, even while the database is d
   t.match((await app.inject('/api/version')).json(), { hostingDeploy: 'local', version: /^\d+\.\d+\.\d+/ })
 })
 
-t.test('the commit is that of the repository with its root in the folder, and of no other', async (t) => {
+t.test('the commit is read only from a repository whose root is the folder', async (t) => {
   const outer = temporaryFolder(t)
   t.equal(await checkedOutCommit(outer), '', 'no repository')
   const head = repository(outer)
@@ -231,7 +231,7 @@ t.test('the list contains every job, by name, with its next run', async (t) => {
   })
 })
 
-t.test('jobs run on schedule, those of one process and those of every process', async (t) => {
+t.test('jobs of one process and jobs of every process run on schedule', async (t) => {
   const runs = { shared: 0, own: 0 }
   const prepare = extraRoutes((app) => {
     const common = { description: 'Prova', cron: '* * * * * *' }
@@ -258,7 +258,7 @@ t.test('a job that an administrator starts runs at once, is audited, and keeps i
   t.match([...entries], [{ actor: /^user:/, object: 'lavoro:prova' }])
 })
 
-t.test('an unknown job is a 404, an invalid name a 400', async (t) => {
+t.test('an unknown job is answered with a 404, and an invalid name with a 400', async (t) => {
   const { ask } = server
   t.match((await ask('POST', start('assente'))).json(), { status: 404, codice: 'LAVORO_NON_TROVATO' })
   t.match((await ask('POST', start('A1'))).json(), { status: 400, dettagli: [{ campo: 'nome' }] })
@@ -285,7 +285,7 @@ t.test('the response for a failed job has its outcome, but not its error message
   t.notMatch(response.body, /Anna/)
 })
 
-t.test('the response for a long job precedes its end, and no other process starts the job until then', async (t) => {
+t.test('the start of a long job is answered before its end, and no other process starts it until then', async (t) => {
   const held = heldWork()
   const first = server
   work = held.run

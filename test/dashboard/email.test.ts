@@ -170,7 +170,7 @@ t.test('a request with any error sends no mail, and the response names all error
   t.equal(arrived().length, 0)
 })
 
-t.test('without a mail server the response is a 503, and no mail is stored', async (t) => {
+t.test('without a mail server a request is answered with a 503, and no mail is stored', async (t) => {
   const { app, post } = await sender(t, undefined)
   t.match((await post()).json(), { status: 503, codice: 'POSTA_NON_CONFIGURATA' })
   t.same(await app.db.select().from(mails), [])

@@ -37,7 +37,7 @@ t.test('the patch is for the installed version of the driver', async (t) => {
 })
 
 t.test("the driver's queue releases the memory of removed items", async (t) => {
-  // The queue uses the array from `slice` until it begins a new one.
+  // The queue stores its items in the array that `slice` returns, until it allocates a new array.
   const slots: number[] = []
   const queue = createQueue(Object.assign([] as number[], { slice: () => slots }))
   for (let n = 0; n < 100; n++) {

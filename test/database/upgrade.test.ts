@@ -46,11 +46,48 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
   ], 'people without a role were operators, and stay so')
   t.same(await sql`select count(*)::int as other from objects where object_id <> id`, [{ other: 0 }])
   const { app, call, token } = await build(t, { DATABASE_URL: url, MASTER_KEY })
-  t.match((await call('GET', '/api/v1/prenotazioni/1')).json(), { data: { nome_cognome: 'Anna Prova' } })
+  t.match((await call('GET', '/api/v1/prenotazioni/1')).json(), {
+    data: { nome_cognome: 'Anna Prova', unita_id: null }
+  })
+  t.match((await call('GET', '/api/v1/strutture')).json(), {
+    data: [{ id: 1, nome: 'Locanda di prova', tipo: null, fuso_orario: 'Europe/Rome', versione: 0 }]
+  })
+  t.match((await call('GET', '/api/v1/struttura')).json(), { data: { nome: 'Locanda di prova' } })
   const headers = { authorization: `Bearer ${await token({ role: 'admin' })}` }
   const verify = async (url: string): Promise<object> => (await app.inject({ url, headers })).json()
   t.match(await verify('/api/v1/invii/verifica?da=2026-11-20'), { integra: true, invii_controllati: 1 })
   t.match(await verify('/api/v1/audit/verifica'), { integro: true })
+})
+
+t.test('units of earlier versions belong to the first establishment, and keep bookings and blocks', async (t) => {
+  const { sql, url } = await testDatabase(t, true)
+  const newer = readJournal().find(({ tag }) => tag === '0012_establishments')!.when
+  await sql.begin(async (tx) => {
+    await carryOut(tx, knownMigrations().filter(({ folderMillis }) => folderMillis < newer))
+    await tx`insert into unita (nome, tipo, posti_letto, ospiti_massimi) select 'Camera ' || n, 'camera', 2, 2
+      from generate_series(1, 2) n`
+    await tx`
+      insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti, unita_id)
+      values ('Anna Prova', 'IT', 380, '2026-11-20', '2026-11-23', 2, 2)`
+    await tx`insert into blocchi (unita_id, dal, al, motivo) values (1, '2026-11-20', '2026-11-22', 'uso_proprio')`
+    t.same(await tx`select from struttura`, [], 'no establishment was saved')
+  })
+  await migrate(url)
+  const { app, call, token } = await build(t, { DATABASE_URL: url })
+  const read = async (path: string) => (await call('GET', `/api/v1/${path}`)).json<object>()
+  t.match(await read('strutture'), { data: [{ id: 1, nome: null, versione: 0 }] })
+  t.match(await read('unita'), { data: [{ id: 1, struttura_id: 1 }, { id: 2, struttura_id: 1 }] })
+  t.match(await read('prenotazioni/1'), { data: { unita_id: 2 } })
+  t.match(await read('calendario?da=2026-11-20&a=2026-11-24'), {
+    data: [
+      { unita: { id: 1 }, blocchi: [{ dal: '2026-11-20', al: '2026-11-22' }] },
+      { unita: { id: 2 }, prenotazioni: [{ id: 1, dal: '2026-11-20', al: '2026-11-23' }] }
+    ]
+  })
+  const headers = { authorization: `Bearer ${await token({ role: 'admin' })}` }
+  const payload = { nome: 'Casa del Porto' }
+  const made = await app.inject({ method: 'POST', url: '/api/v1/strutture', headers, payload })
+  t.match(made.json(), { data: { id: 2 } }, 'the next establishment has the next id')
 })
 
 t.test('a database with an encoding other than UTF8 is refused at the start, before any migration', async (t) => {

@@ -41,7 +41,7 @@ const noPromtool = without('promtool', 'prometheus')
 /** Number of restarts per instance. A higher number makes a longer test. */
 const ROUNDS = Number(process.env.ROUNDS ?? 1)
 const CLIENTS = 3
-/** Pause between two requests of a client. A shorter pause proves no more, and slows down the restarts. */
+/** Pause between two requests of a client. A shorter pause tests nothing more, and slows down the restarts. */
 const PAUSE_MS = 15
 
 interface ApiResponse { status: number, body: { data?: { id: number } } }
@@ -121,7 +121,7 @@ t.test('the server exposes every metric and label that the dashboard and the ale
     }
   }
 
-  t.test('promtool accepts them', { skip: noPromtool }, async (t) => {
+  t.test('promtool accepts the metrics', { skip: noPromtool }, async (t) => {
     t.same(run('promtool', ['check', 'metrics'], ROOT, body), { status: 0, said: '' })
   })
 })
@@ -308,7 +308,7 @@ t.test('restarting the instances in turn under load loses no request and repeats
   t.comment(`${reads} reads, ${names.length} POSTs`)
 })
 
-t.test('after both instances were down, nginx uses one again with the first request', { skip }, async (t) => {
+t.test('after both instances were down, the first request reaches a restarted instance', { skip }, async (t) => {
   const { app } = await build(t)
   const port = await freePort()
   const nginx = await writeNginx(t, [port, await freePort()])

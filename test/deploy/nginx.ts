@@ -51,7 +51,7 @@ export async function writeNginx (t: Test, instances: readonly [number, number])
   ]
   const site = own.reduce((text, [shipped, here]) => {
     const written = text.replace(shipped, here)
-    if (written === text) throw new Error(`nginx.conf does not hold «${String(shipped)}»`)
+    if (written === text) throw new Error(`nginx.conf does not contain «${String(shipped)}»`)
     return written
   }, readFileSync(join(SHIPPED, 'nginx.conf'), 'utf8'))
   const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => {

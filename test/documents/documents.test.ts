@@ -41,7 +41,7 @@ t.test('an image is stored, and can be read again', async (t) => {
   t.match(await sharp(read.rawPayload).metadata(), { format: 'jpeg', width: 64, height: 48 })
 })
 
-t.test('every accepted format is stored in that format', async (t) => {
+t.test('JPEG, PNG and WebP are stored in their own format', async (t) => {
   const id = await newBooking()
   const cases = [
     { image: await png(), ext: 'png', type: 'image/png' },
@@ -105,7 +105,7 @@ t.test('the booking must exist and have a place for the guest, and this is check
   t.equal((await upload(id, { guest: 1, image: front })).statusCode, 200)
 })
 
-t.test('an image over 10 MiB is a 413, and so is a body over 15 MiB', async (t) => {
+t.test('an image over 10 MiB, or a body over 15 MiB, is answered with a 413', async (t) => {
   const id = await newBooking()
   const bytes = Buffer.alloc(10 * 1024 * 1024 + 1, 1)
   t.match((await upload(id, { image: bytes })).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
@@ -114,7 +114,7 @@ t.test('an image over 10 MiB is a 413, and so is a body over 15 MiB', async (t) 
   t.match((await upload(id, { base64Image: text })).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })
 })
 
-t.test('a missing image is a 404, and the body contains the status', async (t) => {
+t.test('a missing image is answered with a 404, and the body contains the status', async (t) => {
   const id = await newBooking()
   const missing = [await show(id), await show(id, 1, 'back'), await show(2_000_000)]
   for (const response of missing) {
@@ -165,7 +165,7 @@ t.test('a deletion keeps the images of a booking whose id begins with the same d
   t.equal((await stored(long)).length, 1)
 })
 
-t.test('images are deleted with a guest who is removed from the list; images of other guests stay', async (t) => {
+t.test('images are deleted with a guest who is removed from the list, and images of other guests stay', async (t) => {
   const id = await newBooking(12)
   const guest = (name: string) => ({ nome: name, cognome: 'Bianchi' })
   await saveGuests(call, id, Array.from({ length: 12 }, (_, n) => guest(`Anna${n}`)))
@@ -227,6 +227,23 @@ t.test('a booking that is deleted during the upload leaves no image', async (t) 
   }
   t.equal((await upload(id, { image: front })).statusCode, 404)
   t.same(await stored(id), [])
+})
+
+t.test('with If-Match no image is stored after a change during the upload', async (t) => {
+  const id = await newBooking()
+  const current = async () => ({ 'if-match': String((await call('GET', `${BOOKINGS}/${id}`)).headers.etag) })
+  t.equal((await upload(id, { image: front, side: 'back', headers: await current() })).statusCode, 200)
+  const headers = await current()
+  const { write } = app.files
+  t.teardown(() => { app.files.write = write })
+  app.files.write = async (...args) => {
+    const file = await write(...args)
+    await saveGuests(call, id, [{ cognome: 'ALTRA' }])
+    return file
+  }
+  const refused = await upload(id, { image: front, headers })
+  t.match(refused.json(), { status: 412, codice: 'PRENOTAZIONE_MODIFICATA' })
+  t.same(await stored(id), [`${id}/0/back.jpg`])
 })
 
 t.test('the stored response of an Idempotency-Key is deleted with its image', async (t) => {

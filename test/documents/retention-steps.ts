@@ -1,9 +1,10 @@
 import type { Test } from 'tap'
 import type { HeldData } from '#schemas/privacy.ts'
 import type { Schedina } from '#schemas/schedina.ts'
-import { createClock, type Clock, type Day } from '#src/lib/time.ts'
+import type { Clock, Day } from '#src/lib/time.ts'
 import { single, today } from '#test/alloggiati/rules/samples.ts'
 import { BOOKINGS, create, saveGuests } from '#test/bookings/samples.ts'
+import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 import { jpeg } from '#test/services/images/pictures.ts'
 import { runJob } from '#test/run-job.ts'
@@ -19,11 +20,11 @@ export const guest = (nome: string): Schedina => single({ nome, numero_documento
 
 /** A server on the day of the arrival. `on` changes the day of the server's clock, and returns the server. */
 export async function retentionServer (t: Test, environ: Record<string, string> = {}) {
-  let day = createClock(today)
+  let day = testClock(today)
   const clock: Clock = { now: () => day.now(), today: () => day.today() }
   const first = await build(t, environ, undefined, { clock })
   const on = (to: Day) => {
-    day = createClock(to)
+    day = testClock(to)
     return first
   }
   return { first, on }

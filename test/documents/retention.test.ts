@@ -48,7 +48,7 @@ t.test('images are deleted exactly the configured number of days after the guest
   t.notMatch(JSON.stringify(after.logs), /PROVETTI|CA00UNO/)
 })
 
-t.test('each guest has a separate day, and images of an uncovered guest stay', async (t) => {
+t.test('images of a covered guest are deleted, and images of an uncovered guest of the booking stay', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await save(first, id, [guest('UNO')])
   // The images of the second guest were deleted with the guest.
@@ -76,7 +76,7 @@ t.test('the images of a guest who replaced a sent guest stay', async (t) => {
   t.same(await imagesOf(after, id), { '0/front': 'mai_inviata', '0/back': 'mai_inviata' })
 })
 
-t.test('guests sent without being saved are covered when all guests of the booking are', async (t) => {
+t.test('sent guests who are not saved are covered only when all guests of the booking are covered', async (t) => {
   const id = await booked(first, [guest('UNO'), guest('DUE')])
   await first.app.sql`delete from ospiti where prenotazione_id = ${id}`
   const sendOne = (nome: string) => first.call('POST', '/api/alloggiati/invio', {
@@ -118,7 +118,7 @@ t.test('images stay while a submission of their booking is open or unknown, even
   t.same(await imagesOf(after, id), {})
 })
 
-t.test('the images of a guest who was sent before the booking moved stay, and their state shows it', async (t) => {
+t.test('images stay if their guest was sent before the booking moved, and their state gives this reason', async (t) => {
   const days = { UNO: '2027-03-01', DUE: '2026-11-23', TRE: '2026-11-20' }
   for (const [name, check_in] of Object.entries(days)) {
     on(today)

@@ -30,9 +30,9 @@ export async function listen (app: FastifyInstance): Promise<string> {
 
 /** Opens a stream of events. */
 export async function openStream (
-  t: Pick<Test, 'teardown'>, address: string, headers: Record<string, string>, query = ''
+  t: Pick<Test, 'teardown'>, address: string, headers: Record<string, string>, query = '', path = '/api/v1/eventi'
 ): Promise<EventSource> {
-  const sending = request(`${address}/api/v1/eventi${query}`, {
+  const sending = request(`${address}${path}${query}`, {
     headers: { accept: 'text/event-stream', 'accept-encoding': 'gzip', ...headers }, agent: false
   })
   sending.on('error', () => {}).end()

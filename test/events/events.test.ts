@@ -169,7 +169,7 @@ t.test('pages continue at the cursor, the first page has the count, and type and
   t.same(words(created), [`prenotazione.creata prenotazione:${id}`])
 })
 
-t.test('a cursor whose event was deleted is a 410', async (t) => {
+t.test('a cursor whose event was deleted is answered with a 410', async (t) => {
   await create(call)
   const all = await read()
   const [first] = all
@@ -280,7 +280,7 @@ t.test('a reader whose filter matches no event keeps a valid cursor, and misses 
   t.match(await read(`cursor=${page.cursor}`), { data: [{ tipo: 'prenotazione.modificata', prenotazione_id: id }] })
 })
 
-/** The log of events is empty. */
+/** Empties the log of events. */
 const nothingHappened = () => sql`truncate eventi restart identity cascade`
 
 /** Inserts events that are this number of days old. Returns their cursors. */
@@ -306,7 +306,7 @@ t.test('the cursor of the last event never expires, even when newer events follo
   t.match((await forgetful.call('GET', `${EVENTS}?cursor=${last}`)).json(), { data: [{ cursor: next }] })
 })
 
-t.test('an old event behind a newer one is kept as long as that one, so that positions have no gaps', async (t) => {
+t.test('an old event is kept while an event with an earlier position is kept, so that no gap appears', async (t) => {
   await nothingHappened()
   const [first] = await happened(29, 31, 31, 1)
   await runJob(forgetful, 'old-events')
@@ -397,7 +397,7 @@ t.test('without events the stream sends ids without data as heartbeats', async (
   t.same(stream.events(), [])
 })
 
-t.test('a caller may open six streams at a time, and another one after one is closed', async (t) => {
+t.test('a caller may open six streams at a time, and a further stream after closing one', async (t) => {
   const headers = await bearer('molti')
   const streams = []
   for (let n = 0; n < 6; n++) streams.push(await openStream(t, address, headers))

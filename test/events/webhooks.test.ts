@@ -221,7 +221,7 @@ t.test('Retry-After delays the next attempt, by at most four hours', async (t) =
   }
 })
 
-t.test('a test event is delivered only to the tested webhook, whatever types it has subscribed', async (t) => {
+t.test('a test event is delivered only to the tested webhook, even without a subscription to its type', async (t) => {
   const [receiver, other] = [await startReceiver(t), await startReceiver(t)]
   const { id } = await add(receiver.url, ['allarme.sollevato'])
   const { id: otherId } = await add(other.url)
@@ -240,7 +240,7 @@ t.test('a test event is delivered only to the tested webhook, whatever types it 
   await Promise.all([id, otherId].map(remove))
 })
 
-t.test('an administrator can repeat a delivery in any state', async (t) => {
+t.test('an administrator can repeat a delivery that has succeeded, with the same id', async (t) => {
   const receiver = await startReceiver(t)
   const { id } = await add(receiver.url, NEW_BOOKING)
   await create(call)
@@ -250,7 +250,7 @@ t.test('an administrator can repeat a delivery in any state', async (t) => {
   await receiver.await(2)
   t.equal(new Set(receiver.ids()).size, 1)
   await settled(id, 'consegnata', 1)
-  // Resuming a webhook queues a delivery that was repeated by hand and abandoned as an ordinary one.
+  // A repeated delivery that was abandoned is an ordinary one after its webhook is resumed.
   receiver.behave = answer(410)
   await repeat(id, delivery!.id)
   await until(async () => (await find(id)).stato === 'sospeso')
@@ -496,7 +496,7 @@ t.test('no IPv4 address becomes public when it is written as IPv6', async () => 
   }), { numRuns: 200 })
 })
 
-t.test('a URL that is no valid receiver is refused with the reason when it is saved', async (t) => {
+t.test('a URL that is not a valid receiver is refused with the reason when it is saved', async (t) => {
   const { faultOf } = receivers(false)
   t.equal(faultOf('https://eventi.example.org/a?b=c'), undefined)
   for (const [url, fault] of [
@@ -584,7 +584,8 @@ t.test('a repeated or test delivery is sent before the queue, even during back-o
   // The newest delivery.
   t.equal((await repeat(id, waiting[0]!.id)).statusCode, 200)
   await receiver.await(2)
-  t.equal(receiver.ids()[0], waiting[0]!.evento)
+  // The server makes two attempts at once, and their connections may arrive in either order.
+  t.ok(receiver.ids().slice(0, 2).includes(waiting[0]!.evento))
   // Both concurrent attempts are in progress, so this delivery is the next one.
   const { evento } = (await ask('POST', `${WEBHOOKS}/${id}/prova`, {})).json<{ data: { evento: string } }>().data
   held.resolve()

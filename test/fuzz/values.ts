@@ -69,7 +69,7 @@ const wrong: Arbitrary<Json> = fc.oneof(
   hostileValue as Arbitrary<Json>
 )
 
-/** Makes one change in a value: a field becomes missing, unknown, wrong, or a list of 40 copies of itself. */
+/** Makes one change in a value: removes, adds or replaces a field, or repeats it 40 times. */
 export function nearly (value: Arbitrary<Json>): Arbitrary<Json> {
   return fc.tuple(value, fc.nat(), fc.constantFrom('drop', 'add', 'replace', 'replace', 'repeat'), wrong)
     .map(([whole, at, change, other]) => {
@@ -98,7 +98,7 @@ function * placesOf (value: Json, path: string[] = []): Generator<string[]> {
 
 const DEEP = 20_000
 
-/** Bodies that are no JSON, and JSON that may break a parser. */
+/** Bodies that are not JSON, and JSON that may break a parser. */
 export const hostileBody: Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '', 'null', '[]', '"x"', '0', '{', '{"a":1,}', '{"__proto__":{"x":1}}', '{"constructor":{"prototype":{"x":1}}}',

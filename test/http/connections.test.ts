@@ -30,7 +30,7 @@ t.test('a connection that pipelines more than 8 unanswered requests is destroyed
   }
 })
 
-t.test('a connection may send any number of requests in sequence, and up to 8 at once', async (t) => {
+t.test('a connection may send many requests in sequence, and up to 8 concurrently', async (t) => {
   const socket = await openSocket(t, port)
   socket.setEncoding('utf8')
   for (let round = 0; round < 4; round++) {
@@ -208,16 +208,10 @@ t.test('a caller may have 16 unfinished large bodies, and a disconnect frees its
   })
   for (let n = 0; n < 16; n++) await hold()
   const large = JSON.stringify({ testo: TEXT })
-  let refused = await send(large)
-  // The unfinished requests may reach the server later than this one.
-  while (refused.status !== 503) refused = await send(large)
-  t.match(await refused.json(), { codice: 'SERVIZIO_OCCUPATO' })
-  t.ok(refused.headers.get('retry-after'))
+  const waiting = send(large)
   t.equal((await send('{}')).status, 400, 'a small body is not limited')
   held[0]!.destroy()
-  let next = await send(large)
-  while (next.status === 503) next = await send(large)
-  t.equal(next.status, 400)
+  t.equal((await waiting).status, 400, 'a body that waits is read when a slot is free')
 })
 
 t.test('bodies kept until the response are limited to 64 MiB per caller', async (t) => {
@@ -239,16 +233,15 @@ t.test('bodies kept until the response are limited to 64 MiB per caller', async 
     headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' },
     body: JSON.stringify({ testo: 'x'.repeat(5 * 1024 * 1024) })
   }).then(({ status }) => status, () => 503)
-  // The unfinished requests may reach the server later than this one.
-  while (await send('/api/documents/upload') !== 503) { /* retry */ }
+  const waiting = send('/api/documents/upload')
   t.equal((await fetch(`${address}/api/saveOspiti`, {
     method: 'POST', headers: { 'x-api-key': API_KEY, 'content-type': 'application/json' }, body: `{"testo":"${TEXT}"}`
   })).status, 400, 'other bodies are not counted with them')
   held[0]!.destroy()
-  while (await send('/api/documents/upload') === 503) { /* retry */ }
+  t.equal(await waiting, 400, 'a body that waits is read when there is room')
 })
 
-t.test('a body whose response precedes its end frees its slot', async (t) => {
+t.test('a body frees its slot when the response is sent before its end', async (t) => {
   const headers = { 'content-type': 'application/json', connection: 'keep-alive' }
   const send = async (extra: Record<string, string>) => {
     const request = target('POST', '/auth/v1/token?grant_type=password', { ...headers, ...extra })
@@ -273,8 +266,6 @@ t.test('unfinished bodies of callers without credentials do not block callers wi
     return socket
   }
   for (let n = 0; n < 64; n++) await hold(`127.0.0.${2 + Math.floor(n / 16)}`)
-  const refused = await hold('127.0.0.9')
-  t.match(String(await once(refused, 'data')), /^HTTP\/1\.1 503 /)
   const headed = { 'x-api-key': API_KEY }
   const answer = await app.inject({
     method: 'POST', url: '/api/saveOspiti', headers: headed, payload: { testo: TEXT }

@@ -107,7 +107,7 @@ t.test('an empty query parameter means a missing one', async (t) => {
   t.ok((await as('GET', '/api/v1/prenotazioni?q=&check_in_da=&limit=')).json().data.length > 0)
 })
 
-t.test('an empty value that would extend an action is a 400, and nothing is done', async (t) => {
+t.test('an empty value that would extend an action is answered with a 400, and nothing is done', async (t) => {
   const { id } = await create(call, { check_in: '2026-11-21' })
   const keys = async () => (await as('GET', '/api/v1/keys')).json().data.length
   const before = await keys()

@@ -107,7 +107,7 @@ t.test("the ledger's gauges show its current state", async (t) => {
   t.same(await read('locanda_unknown_outcomes'), { '': 1 })
   t.same(await read('locanda_sending_stopped'), { '': 1 })
   t.match(await read('locanda_missing_receipts'), { 'age_days="1"': 0, 'age_days="2-6"': 1 })
-  // At 19:00 in Rome: one night, due at 20:00. Arrived yesterday, due at 14:00. Due tomorrow. Arrived too long ago.
+  // It is 19:00 in Rome. One stay is due at 20:00, one was due at 14:00, one is due tomorrow, and one is too old.
   t.same(await read('locanda_filing_deadlines'), {
     'deadline="passed"': 1,
     'deadline="within_6h"': 1,

@@ -120,7 +120,7 @@ t.test(
   }
 )
 
-t.test('every request logs one line with its route pattern, even with an unknown or malformed path', async (t) => {
+t.test('a request logs one line with its route pattern, even with an unknown or malformed path', async (t) => {
   logs.length = 0
   for (const url of ['/api/v1/prenotazioni/471147110', '/segreto/471147110', '/%zz471147110']) await call('GET', url)
   t.match(logs.filter(({ msg }) => msg === 'request'), [
@@ -246,7 +246,7 @@ t.test('client data stay out of the log when database connections end under load
     () => call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: [1, 2, 3] }),
     () => call('GET', '/metrics')
   ]
-  // The hash of its password takes the longest time.
+  // The hash of the password makes this the slowest request.
   const signIn = () => app.inject({ method: 'POST', url: '/auth/v1/token?grant_type=password', payload: account })
   const broken = () => logs.filter(({ err }) => /^(Drizzle|Postgres)/.test((err as { type?: string })?.type ?? ''))
   const kinds = () => new Set(broken().map(({ msg }) => msg))

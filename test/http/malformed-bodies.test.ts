@@ -42,7 +42,7 @@ const REFUSED: [method: 'POST' | 'PUT', url: string, body: Buffer | string, type
   ['POST', '/api/v1/report/csv', form([['file', csv('\ufeffnome\n', Buffer.from([0xe8])), 'r.csv']]), FORM_TYPE, 'file']
 ]
 
-t.test('a body with bytes that are not UTF-8 is a 400, in JSON, SQL, forms and CSV', async (t) => {
+t.test('a body with bytes that are not UTF-8 is answered with a 400, in JSON, forms and CSV', async (t) => {
   for (const [method, url, payload, type = JSON_TYPE, campo = ''] of REFUSED) {
     const answer = await app.inject({ method, url, payload, headers: { ...headers, 'content-type': type } })
     t.match(answer.json(), {
@@ -52,7 +52,7 @@ t.test('a body with bytes that are not UTF-8 is a 400, in JSON, SQL, forms and C
   }
 })
 
-t.test('the protocols refuse such a body with their own error', async (t) => {
+t.test('auth and storage reject such a body in their own error format', async (t) => {
   const account = json({ email: 'a@example.org', password: `${LATIN}-lunga-e-mia` })
   for (const url of ['/auth/v1/signup', '/auth/v1/token?grant_type=password', '/auth/v1/recover']) {
     t.match((await post(url, account)).json(), { code: 400, error_code: 'bad_json', msg: /UTF-8/ }, url)
@@ -82,7 +82,7 @@ t.test('a refused body writes nothing to the database, with or without U+FFFD', 
   t.equal((await call('GET', '/api/v1/struttura')).json().data.nome, null)
 })
 
-t.test('UTF-8 is stored unchanged, even U+FFFD itself, and a form with accents is read', async (t) => {
+t.test('UTF-8 is stored unchanged, even U+FFFD, and a CSV in Latin-1 is read', async (t) => {
   for (const name of [LATIN, 'Łukasz', '李', '\ufffd']) {
     t.equal((await create(call, { nome_cognome: name })).nome_cognome, name)
   }

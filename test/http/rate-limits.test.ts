@@ -64,7 +64,7 @@ t.test('each caller has one counter across its client IPs and routes', async (t)
   t.same(
     await statuses(test, 1, '/api/prenotazioni', { headers: key, remoteAddress: '192.0.2.1' }),
     [429],
-    'another address, another route, the same key'
+    'another client IP, another route, the same key'
   )
   t.same(await statuses(test, 4, SOMEWHERE, { headers: anna }), [200, 200, 200, 429])
   t.same(
@@ -84,7 +84,7 @@ t.test('wrong credentials are counted by client IP before they are rejected', as
   t.same(
     await statuses(test, 1, SOMEWHERE, { headers: { 'x-api-key': 'altra' }, remoteAddress: '192.0.2.1' }),
     [401],
-    'another address'
+    'another client IP'
   )
   t.same(await statuses(test, 1, SOMEWHERE, { headers: key }), [200], 'the right key from that client IP is accepted')
 })
@@ -132,13 +132,13 @@ t.test('X-Forwarded-For is used only from a trusted proxy', async (t) => {
   t.same(
     await statuses(behind, 1, '/nulla', forwarded('198.51.100.7, 192.0.2.1')),
     [429],
-    'what the customer wrote before the proxy does not count'
+    'a header that the customer sent to the proxy does not count'
   )
   t.same(await statuses(behind, 1, '/nulla', forwarded('192.0.2.9', '203.0.113.5')), [404], 'an untrusted client')
   t.same(
     await statuses(behind, 3, '/nulla', forwarded('192.0.2.8', '203.0.113.5')),
     [404, 404, 429],
-    'is counted by its own address'
+    'is counted by its own IP'
   )
   t.equal(behind.logs.at(-1)?.ip, '203.0.113.5')
 })
@@ -250,7 +250,7 @@ t.test('with a Redis', { skip: isThere ? false : 'redis-server is not installed'
     t.same(await inTurns('/nulla', {}, 1), ['429 0 of 4'])
   })
 
-  t.test('while Redis is down requests are not counted, with one warning, and later they are again', async (t) => {
+  t.test('while Redis is down the server counts no requests, logs one warning, and later counts again', async (t) => {
     const port = await freePort()
     const first = await redis(t, port)
     const test = await build(t, { RATE_LIMIT_MAX: '2', REDIS_URL: `redis://127.0.0.1:${port}` })

@@ -1,6 +1,6 @@
 /*
- * Raw bytes that no HTTP client sends. Proxies and servers parse some of them differently (RFC 9112, sections 2 to 9),
- * as in request smuggling (CL.TE, TE.CL, TE.TE). Others cause known defects of parsers.
+ * Raw bytes that ordinary HTTP clients do not send. Proxies and servers parse some of them differently (RFC 9112,
+ * sections 2 to 9), as in request smuggling (CL.TE, TE.CL, TE.TE). Others trigger known parser bugs.
  */
 
 export interface RawCase {
@@ -28,7 +28,7 @@ export const RAW_CASES: readonly RawCase[] = [
   { name: 'a length with a sign', bytes: post('Content-Length: +2\r\n', '{}'), responses: REFUSED },
   { name: 'a negative length', bytes: post('Content-Length: -1\r\n', ''), responses: REFUSED },
   { name: 'a length in hexadecimal', bytes: post('Content-Length: 0x2\r\n', '{}'), responses: REFUSED },
-  { name: 'a length beyond all numbers', bytes: post(`Content-Length: ${'9'.repeat(30)}\r\n`, ''), responses: REFUSED },
+  { name: 'a length that overflows', bytes: post(`Content-Length: ${'9'.repeat(30)}\r\n`, ''), responses: REFUSED },
   {
     name: 'a length and chunks',
     bytes: post('Content-Length: 6\r\nTransfer-Encoding: chunked\r\n', `0\r\n\r\n${NEXT}`),
@@ -40,31 +40,31 @@ export const RAW_CASES: readonly RawCase[] = [
     responses: REFUSED
   },
   {
-    name: 'a coding behind the chunks',
+    name: 'a coding after chunked',
     bytes: post('Transfer-Encoding: chunked, identity\r\n', `0\r\n\r\n${NEXT}`),
     responses: REFUSED
   },
-  { name: 'a coding misspelt', bytes: post('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${NEXT}`), responses: REFUSED },
+  { name: 'a misspelt coding', bytes: post('Transfer-Encoding: xchunked\r\n', `0\r\n\r\n${NEXT}`), responses: REFUSED },
   {
-    name: 'a coding twice',
+    name: 'two Transfer-Encodings',
     bytes: post('Transfer-Encoding: chunked\r\nTransfer-Encoding: x\r\n', `0\r\n\r\n${NEXT}`),
     responses: REFUSED
   },
   { name: 'a blank before the colon', bytes: post('Transfer-Encoding : chunked\r\n', '0\r\n\r\n'), responses: REFUSED },
   { name: 'a folded header', bytes: get(LIVE, `${HOST}X-A: a\r\n b\r\n${CLOSE}`), responses: REFUSED },
   {
-    name: 'a chunk size without end',
+    name: 'an endless chunk size',
     bytes: post('Transfer-Encoding: chunked\r\n', 'f'.repeat(40)),
     responses: REFUSED
   },
-  { name: 'a chunk size that is none', bytes: post('Transfer-Encoding: chunked\r\n', 'zz\r\n'), responses: REFUSED },
+  { name: 'an invalid chunk size', bytes: post('Transfer-Encoding: chunked\r\n', 'zz\r\n'), responses: REFUSED },
   {
     name: 'a chunk that is too long',
     bytes: post('Transfer-Encoding: chunked\r\n', '2\r\n{}}\r\n0\r\n\r\n'),
     responses: REFUSED
   },
   {
-    name: 'extensions of chunks without end',
+    name: 'an endless chunk extension',
     bytes: post('Transfer-Encoding: chunked\r\n', `1;${'a'.repeat(40_000)}\r\n{\r\n`),
     responses: [[400, 413]]
   },
@@ -77,11 +77,11 @@ export const RAW_CASES: readonly RawCase[] = [
   { name: 'two hosts', bytes: get(LIVE, `Host: a\r\nHost: b\r\n${CLOSE}`), responses: REFUSED },
   { name: 'no version', bytes: `GET ${LIVE}\r\n\r\n`, responses: [[200, 400]] },
   { name: 'another version', bytes: `GET ${LIVE} HTTP/3.0\r\n${HEAD}\r\n`, responses: REFUSED },
-  { name: 'a version without meaning', bytes: `GET ${LIVE} HTTP/1.x\r\n${HEAD}\r\n`, responses: REFUSED },
+  { name: 'an invalid version', bytes: `GET ${LIVE} HTTP/1.x\r\n${HEAD}\r\n`, responses: REFUSED },
   { name: 'the preface of HTTP/2', bytes: 'PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n', responses: REFUSED },
   { name: 'TLS', bytes: '\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03', responses: REFUSED },
-  { name: 'no HTTP at all', bytes: 'EHLO localhost\r\n', responses: REFUSED },
-  { name: 'a method that is none', bytes: `G\u00c8T ${LIVE} HTTP/1.1\r\n${HEAD}\r\n`, responses: REFUSED },
+  { name: 'another protocol', bytes: 'EHLO localhost\r\n', responses: REFUSED },
+  { name: 'an invalid method', bytes: `G\u00c8T ${LIVE} HTTP/1.1\r\n${HEAD}\r\n`, responses: REFUSED },
   { name: 'a long method', bytes: `${'A'.repeat(10_000)} ${LIVE} HTTP/1.1\r\n${HEAD}\r\n`, responses: REFUSED },
   { name: 'TRACE', bytes: `TRACE ${LIVE} HTTP/1.1\r\n${HEAD}\r\n`, responses: [[400, 404, 405, 501]] },
   { name: 'CONNECT', bytes: `CONNECT localhost:22 HTTP/1.1\r\n${HEAD}\r\n`, responses: [] },
@@ -89,12 +89,12 @@ export const RAW_CASES: readonly RawCase[] = [
   { name: 'a target with a NUL', bytes: get('/health\0/live'), responses: REFUSED },
   { name: 'a target in Latin-1', bytes: get('/\u00e8'), responses: [[400, 401, 404]] },
   {
-    name: 'a target that is an address',
+    name: 'an absolute URL as target',
     bytes: get('http://other.example/api/v1/audit'),
     responses: [[400, 401, 404]]
   },
   {
-    name: 'a target that is a star',
+    name: 'a star as target',
     bytes: `OPTIONS * HTTP/1.1\r\n${HEAD}\r\n`,
     responses: [[200, 204, 400, 401, 404, 405]]
   },
@@ -114,7 +114,7 @@ export const RAW_CASES: readonly RawCase[] = [
     responses: [[200]]
   },
   {
-    name: 'what nobody can expect',
+    name: 'an unknown Expect value',
     bytes: post('Expect: 200-maybe\r\nContent-Length: 2\r\n', '{}'),
     responses: REFUSED
   },
@@ -131,15 +131,15 @@ export const RAW_CASES: readonly RawCase[] = [
   },
   // More pipelined requests than allowed: the server closes the connection.
   { name: 'a hundred requests at once', bytes: get(LIVE, HOST).repeat(99) + NEXT, responses: [] },
-  { name: 'a request and what is none', bytes: get(LIVE, HOST) + 'x'.repeat(100) + '\r\n\r\n', responses: REFUSED },
+  { name: 'a request, then garbage', bytes: get(LIVE, HOST) + 'x'.repeat(100) + '\r\n\r\n', responses: REFUSED },
   {
-    name: 'a body that is announced and ends early',
+    name: 'a body shorter than its length',
     bytes: post('Content-Length: 100\r\n', '{"email":'),
     responses: REFUSED
   },
   { name: 'empty lines', bytes: '\r\n'.repeat(50) + NEXT, responses: [[200, 400]] },
   {
-    name: 'credentials beyond all bounds',
+    name: 'oversized credentials',
     bytes: get('/api/sessions', `${HEAD}Authorization: Bearer ${'a.'.repeat(6000)}\r\n`),
     responses: [[401, 431]]
   },
@@ -149,7 +149,7 @@ export const RAW_CASES: readonly RawCase[] = [
     responses: [[400, 401]]
   },
   {
-    name: 'a cookie of nothing but semicolons',
+    name: 'a cookie with only semicolons',
     bytes: get(LIVE, `${HEAD}Cookie: ${';'.repeat(8000)}\r\n`),
     responses: [[200]]
   }

@@ -1,18 +1,18 @@
 import { connect } from 'node:net'
 import { RAW_CASES, type RawCase } from './raw-corpus.ts'
 
-/** Response timeout in milliseconds. An incomplete request waits until the client closes its side. */
-const PATIENCE_MS = 10_000
+/** Timeout of an exchange. For an incomplete request the server waits until the client closes its side. */
+const TIMEOUT_MS = 10_000
 
 /**
  * Sends each case on a new connection.
- * @returns the violations
+ * @returns the number of cases, and the violations
  */
 export async function runRawCorpus (port: number): Promise<{ cases: number, faults: string[] }> {
   const faults: string[] = []
   for (const each of RAW_CASES) {
     const text = await exchange(port, each.bytes)
-    const fault = text === undefined ? 'no end' : faultOf(each, text)
+    const fault = text === undefined ? 'the connection stays open' : faultOf(each, text)
     if (fault !== undefined) faults.push(`${each.name}: ${fault}`)
   }
   return { cases: RAW_CASES.length, faults }
@@ -34,7 +34,7 @@ function exchange (port: number, bytes: string): Promise<string | undefined> {
     const timer = setTimeout(() => {
       socket.destroy()
       resolve(undefined)
-    }, PATIENCE_MS)
+    }, TIMEOUT_MS)
     socket.setEncoding('latin1')
     socket.on('data', (chunk: string) => { text += chunk })
     // A server that refuses the request may reset the connection.

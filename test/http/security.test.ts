@@ -213,7 +213,7 @@ t.test('a process whose event loop lags more than the limit responds with 503 an
   t.equal(answer.headers['retry-after'], '5')
 })
 
-/** Blocks the event loop, like a computation or a suspended process. */
+/** Blocks the event loop, like a computation or a paused process. */
 function standStill (ms: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, ms)
 }
@@ -256,13 +256,13 @@ t.test('large responses are compressed for clients that accept gzip, without cha
   }
 })
 
-t.test('small responses, and those of the sign-in and of single resources, are not compressed', async (t) => {
+t.test('small responses, single resources and responses of the sign-in are not compressed', async (t) => {
   for (const url of ['/health/live', '/api/v1/prenotazioni?limit=1', '/auth/v1/prova', '/prova/uno/1']) {
     t.equal((await sending.inject({ url, headers: gzip })).headers['content-encoding'], undefined, url)
   }
 })
 
-t.test('a stream that fails before its first byte is a 500 with the error body', async (t) => {
+t.test('a stream that fails before its first byte is answered with a 500 with the error body', async (t) => {
   const answer = await sending.inject({ url: '/prova/rotto', headers: gzip })
   t.match(answer.json(), { status: 500, codice: 'ERRORE_INTERNO' })
   t.equal(answer.headers['content-encoding'], undefined)
@@ -325,5 +325,5 @@ t.test('without an API_KEY every key is rejected', async (t) => {
 
 t.test('a route without config.access prevents the start', async (t) => {
   const start = build(t, {}, extraRoutes((app) => { app.get('/prova', async () => ({})) }))
-  await t.rejects(start, { message: 'Route GET /prova does not say who may call it (config.access)' })
+  await t.rejects(start, { message: 'Route GET /prova has no config.access' })
 })

@@ -2,7 +2,7 @@ import type { FastifyInstance, LightMyRequestResponse } from 'fastify'
 
 export const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
 
-/** A request with that token; a body is sent as JSON. */
+/** A request with that token. A body is sent as JSON. */
 export async function callAs (
   app: FastifyInstance,
   token: string,

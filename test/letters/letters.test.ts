@@ -209,7 +209,7 @@ t.test('when a booking is deleted at the same time, neither its letter nor the f
   await waitFor(() => files() === count)
 })
 
-t.test('letters are deleted together with their bookings, and those of other bookings stay', async (t) => {
+t.test('letters are deleted together with their bookings, and letters of other bookings stay', async (t) => {
   const [kept, deleted, more, like] = [await newBooking(), await newBooking(), await newBooking(), await newBooking()]
   for (const id of [kept, deleted, more, like]) await generate(id)
   app.addBookingHook('beforeDelete', async (_tx, ids) => { if (ids.includes(like)) throw new NonAutorizzato() })
@@ -252,7 +252,7 @@ t.test('the list has all letters, newest first, whole or in pages', async (t) =>
   t.same(fieldsAtFault(await call('GET', `${LETTERS}?cursor=abc`)), ['cursor'])
 })
 
-t.test('when the engine is busy, a request is a 503 without effect, and can be repeated later', async (t) => {
+t.test('when the engine is busy, the server returns 503 without effect, and the client can retry later', async (t) => {
   const id = await newBooking()
   const { run } = app.pdfWorkers
   t.teardown(() => { app.pdfWorkers.run = run })

@@ -54,7 +54,7 @@ t.test('the data of the establishment are stored, and appear in the letters', as
   t.match(text, /Como, lunedì 23 novembre 2026/)
 })
 
-t.test('a letter has the texts of the establishment in its language, else the general ones', async (t) => {
+t.test('a letter has the establishment\'s texts in the letter\'s language, else the general texts', async (t) => {
   const testi = { en: { motto: 'Rooms with a view' }, de: { colazione: '7:30 auf der Veranda' } }
   const withBlank = { ...testi, en: { ...testi.en, regole: ' ' } }
   t.same((await put({ ...HOUSE, testi: withBlank })).json<{ data: { testi: object } }>().data.testi, testi)
@@ -76,7 +76,42 @@ t.test('a letter has the texts of the establishment in its language, else the ge
   t.match((await put({ ...HOUSE, testi: null })).json(), { data: { testi: null } })
 })
 
-t.test('a change of nothing, or of read-only fields, changes neither version nor log', async (t) => {
+t.test('a letter names the unit\'s establishment, and uses the first one\'s texts if that has none', async (t) => {
+  await put(HOUSE)
+  const post = async (url: string, payload: object) =>
+    (await app.inject({ method: 'POST', url, headers: admin, payload })).json<{ data: { id: number } }>().data.id
+  const own = { nome: 'Casa del Porto', indirizzo: 'Lungolago 4, 22017 Menaggio', cin: 'IT013145B2D3E4F5G6' }
+  const struttura_id = await post('/api/v1/strutture', own)
+  const unita_id = await post('/api/v1/unita', { nome: 'Alloggio 1', tipo: 'camera', ospiti_massimi: 4, struttura_id })
+  const letter = async (changes: object) => {
+    const id = await newBooking({ check_in: '2026-11-21', ...changes })
+    t.equal((await generate(id)).statusCode, 201)
+    return await textOf(id)
+  }
+  const others = ['nome', 'indirizzo', 'luogo', 'cin'] as const
+  const shared = ['telefono', 'wifi_rete', 'wifi_password', 'colazione', 'regole'] as const
+  const first = await letter({})
+  for (const name of [...others, ...shared]) t.ok(first.includes(HOUSE[name]), name)
+
+  const second = await letter({ unita_id })
+  for (const value of Object.values(own)) t.ok(second.includes(value), `${value}: ${second}`)
+  for (const name of shared) t.ok(second.includes(HOUSE[name]), name)
+  for (const name of others) t.notOk(second.includes(HOUSE[name]), name)
+
+  const ofSecond = `${URL}?struttura_id=${struttura_id}`
+  t.match((await put({ wifi_rete: 'Porto', luogo: 'Menaggio' }, {}, ofSecond)).json(), { data: own, status: 200 })
+  t.match((await call('GET', ofSecond)).json(), { data: { ...own, wifi_rete: 'Porto', wifi_password: null } })
+  t.match(await get(), HOUSE, 'the first establishment has not changed')
+  const third = await letter({ check_in: '2026-12-21', check_out: '2026-12-24', unita_id })
+  t.match(third, /Menaggio, lunedì 23 novembre 2026/)
+  t.match(third, /Porto/)
+  for (const name of shared) t.notOk(third.includes(HOUSE[name]), name)
+  for (const response of [await call('GET', `${URL}?struttura_id=99`), await put({}, {}, `${URL}?struttura_id=99`)]) {
+    t.match(response.json(), { status: 404, codice: 'STRUTTURA_NON_TROVATA' })
+  }
+})
+
+t.test('a change without writable fields changes neither version nor log', async (t) => {
   const entries = () => app.sql`select from audit_log where action = 'struttura_cambiata'`
   const before = await entries()
   const { headers, ...first } = await call('GET', URL)
@@ -96,7 +131,7 @@ t.test('only the fields of the request change, and null or blanks clear a field'
   t.match((await put({ ...stored, motto: 'Di nuovo' })).json(), { data: { motto: 'Di nuovo', luogo: 'Lecco' } })
 })
 
-t.test('a change names its version, and with another version it is a 412 without effect', async (t) => {
+t.test('a change names its version, and a change of another version is refused with a 412', async (t) => {
   const read = await call('GET', URL)
   const etag = String(read.headers.etag)
   t.equal((await call('GET', URL, undefined, { 'if-none-match': etag })).statusCode, 304)

@@ -41,7 +41,7 @@ const REFUSED = [
   'https://:b@servizio.example/', 'http://127.0.0.1.evil.example', 'http://[::ffff:127.0.0.1]/'
 ]
 
-/** Slow but certain: encoding it again gives the same text. */
+/** A slow, exact check: encoding the result again gives the same text. */
 function isStrict (text: string): boolean {
   return Buffer.from(text, 'base64').toString('base64') === text
 }
@@ -431,7 +431,7 @@ t.test('a connection whose client reads nothing of a response is destroyed after
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('a stalled response behind others on the same connection is also cut', async (t) => {
+t.test('a connection whose client stalls a later pipelined response is also destroyed', async (t) => {
   const { responses: [first, long], socket } = await ask(t, ['/prima', '/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   t.notOk(await timeOf(socket) < 3 * MS, "a slow handler is not the client's fault")
@@ -440,7 +440,7 @@ t.test('a stalled response behind others on the same connection is also cut', as
   t.ok(ms >= MS && ms < 2 * MS, `${ms} ms`)
 })
 
-t.test('a connection whose client reads single bytes with pauses is also cut', async (t) => {
+t.test('a connection whose client reads single bytes with pauses is also destroyed', async (t) => {
   const { responses: [long], socket } = await ask(t, ['/lunga'])
   long!.write(Buffer.alloc(2 * MUCH))
   // Mocks the system's byte counter, because systems deliver bytes to a reader in different ways.

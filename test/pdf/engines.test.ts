@@ -33,7 +33,7 @@ const isDrawn = spawnSync('pdftoppm', ['-v']).error === undefined
 const options = { skip: !isDrawn && 'pdftoppm is not installed' }
 const renew = process.env.RENEW === '1'
 
-/** Maximum mean difference per pixel, of 255. Each version of pdftoppm draws the edges of letters in another way. */
+/** Maximum mean difference per pixel, of 255. Each version of pdftoppm draws the edges of letters differently. */
 const TOLERANCE = 0.6
 
 const folder = temporaryFolder(t)
@@ -138,7 +138,7 @@ for (const [failure, handle, [status, codice], times] of FAILURES) {
   })
 }
 
-t.test('a download that is no PDF is not stored, and the object at the engine is deleted', async (t) => {
+t.test('a download that is not a PDF is not stored, and the object at the engine is deleted', async (t) => {
   const usual = apitemplateAt(url)
   state.handle = (one, response) => {
     if (one.path.endsWith('.pdf')) response.end('<html>')

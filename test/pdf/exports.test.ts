@@ -2,16 +2,16 @@ import { readFileSync } from 'node:fs'
 import t from 'tap'
 import { sumByCurrency, writeMoney } from '#src/pdf/decimal.ts'
 import { renderPdf } from '#src/pdf/render.ts'
-import { readCsv } from '#src/pdf/tables/csv-file.ts'
+import { readCsvRows } from '#src/pdf/tables/csv-rows.ts'
 import { readRows, type ReadOptions } from '#src/pdf/tables/read-rows.ts'
 import makePdf from '#src/pdf/task.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
 
-/* Reports of invented files with the columns of real exports. */
+/* Tests reports of invented files that have the columns of real exports. */
 
 const open = (file: string) => readFileSync(new URL(`../../fixtures/reports/${file}.csv`, import.meta.url))
 
-/** The totals of each column that is added, in its currencies. */
+/** The totals of each summed column, by currency. */
 function totalsOf ({ rows, columns }: ReturnType<typeof readRows>): Record<string, string> {
   return Object.fromEntries(columns.filter(({ total }) => total !== undefined).map(({ field, format, currency }) => {
     const sums = sumByCurrency(rows.map((row) => row[field]), format === 'currency' ? currency : '')
@@ -21,10 +21,11 @@ function totalsOf ({ rows, columns }: ReturnType<typeof readRows>): Record<strin
 
 /** Reads a file whose delimiter is a semicolon. */
 const readText = (text: string, options: ReadOptions = {}) =>
-  readRows(readCsv(Buffer.from(`sep=;\n${text}`)).rows, options)
-/** Reads the cells of one column of a file, with a second column that says nothing. */
+  readRows(readCsvRows(Buffer.from(`sep=;\n${text}`)).rows, options)
+/** Reads the cells of one column of a file. A second column contains only `x`. */
 const readCells = (cells: readonly string[], options: ReadOptions = {}, name = 'Importo') => {
-  const { rows, lines } = readCsv(Buffer.from([`${name}\tEsempio`, ...cells.map((cell) => `${cell}\tx`)].join('\n')))
+  const text = [`${name}\tEsempio`, ...cells.map((cell) => `${cell}\tx`)].join('\n')
+  const { rows, lines } = readCsvRows(Buffer.from(text))
   const read = readRows(rows, { lines, ...options })
   return { ...read, cells: read.rows.map((row) => row[name]), total: totalsOf(read)[name] }
 }
@@ -132,7 +133,7 @@ const EXPORTS: Record<string, { totals: Record<string, string>, kept: Record<str
 
 for (const [file, { totals, kept }] of Object.entries(EXPORTS)) {
   t.test(`adds amounts and counts of an export by currency, and nothing else: ${file}`, async (t) => {
-    const read = readRows(readCsv(open(file)).rows)
+    const read = readRows(readCsvRows(open(file)).rows)
     t.same(totalsOf(read), totals)
     t.match(read.rows[0], kept)
   })
@@ -148,8 +149,8 @@ for (const [file, { totals, kept }] of Object.entries(EXPORTS)) {
   })
 }
 
-t.test('a total of the file is not added twice, and its line is a warning', async (t) => {
-  const { rows, lines } = readCsv(open('gestionale-albergo'))
+t.test('a total in the file is not added twice, and causes a warning', async (t) => {
+  const { rows, lines } = readCsvRows(open('gestionale-albergo'))
   t.same(readRows(rows, { lines }).warnings, [
     { codice: 'RIGA_DI_TOTALE', messaggio: 'riga 12: totale del file, non si somma' }
   ])
@@ -185,20 +186,20 @@ for (const [cells, total] of WRITTEN) {
   })
 }
 
-t.test('a number that may mean two amounts is refused with line and column, if no other value helps', async (t) => {
+t.test('a number that may mean two amounts is refused with line and column, unless others prove one', async (t) => {
   for (const cell of ['1.200', '1,200', '-999.999']) {
     t.throws(() => readCells(['1', cell]), { code: 'CSV_NON_VALIDO', place: { riga: 3, colonna: 1 } }, cell)
   }
   t.equal(readCells(['1.200'], { decimali: 'virgola' }).total, '1200 EUR')
   t.equal(readCells(['1.200'], { decimali: 'punto' }).total, '1.200 EUR')
   t.equal(readCells(['1.200', '0,50']).total, '1200.50 EUR', 'another row proves it')
-  const { rows, lines } = readCsv(Buffer.from('Importo;Tassa\n1.200;0,50'))
+  const { rows, lines } = readCsvRows(Buffer.from('Importo;Tassa\n1.200;0,50'))
   t.equal(totalsOf(readRows(rows, { lines })).Importo, '1200 EUR', 'another column proves it')
   t.equal(totalsOf(readRows([{ Importo: '1.200' }])).Importo, '1.200 EUR', 'JSON has decimal dots')
   t.same(readCells(['1.200', '4.875'], {}, 'Rating').cells, ['1.200', '4.875'], 'ratings are not added')
 })
 
-t.test('a column that cannot be added is a warning with its first obstacle', async (t) => {
+t.test('a column that cannot be summed causes a warning that names the first reason', async (t) => {
   const obstacles: [cells: string[], options: ReadOptions, messaggio: RegExp][] = [
     [['1,50', '2,50', 'in sospeso'], {}, /«Importo» non si somma: riga 4, «in sospeso»/],
     [['1,50', '1.234,50', '2.50'], {}, /riga 4, «2.50»/],
@@ -213,7 +214,7 @@ t.test('a column that cannot be added is a warning with its first obstacle', asy
   t.same(readCells(['Suite', '12', '13'], {}, 'Camera').warnings, [])
 })
 
-t.test('the currency of an amount is its own, that of its row, of the title, or the given one', async (t) => {
+t.test('the currency of an amount is in its cell, its row or the title, or it is the given one', async (t) => {
   const total = (text: string, options: ReadOptions = {}) => totalsOf(readText(text, options))
   t.match(total('Betrag (CHF)\n1,50'), { 'Betrag (CHF)': '1.50 CHF' })
   t.match(total('Importo\n1,50', { valuta: 'GBP' }), { Importo: '1.50 GBP' })
@@ -222,7 +223,7 @@ t.test('the currency of an amount is its own, that of its row, of the title, or 
   t.match(total(text), { Gross: '1.50 GBP', 'Payout amount': '2.50 EUR' })
 })
 
-t.test('codes and levels are never added, whatever their name', async (t) => {
+t.test('codes and levels with any name are never added up', async (t) => {
   t.equal(readCells(['007', '12']).total, undefined, 'leading zeros')
   t.equal(readCells(['4123400567', '4123408486'], {}, 'X').total, undefined, 'long numbers')
   const codes = ['Camera', 'Room', 'Telefono', 'CAP', 'Partita IVA', 'VAT number', 'Steuernummer', 'anno', 'No.']

@@ -3,7 +3,7 @@ import t from 'tap'
 import { renderPdf } from '#src/pdf/render.ts'
 import { DATE, pageWith, readPages } from './read-pdf.ts'
 
-/* Templates as authors write them who know HTML and Liquid. */
+/* Templates as authors who know HTML and Liquid write them. */
 
 const textOf = async (template: string, data: unknown = {}, language = 'it') => {
   const { bytes, warnings } = await renderPdf(template, data, { date: DATE, language })
@@ -46,7 +46,7 @@ t.test('a table with rows from a loop repeats its head on every page', async (t)
   await t.rejects(textOf('<table/>'), { code: 'ATTRIBUTO_MANCANTE', message: /data/ })
 })
 
-t.test('an unknown element is an error with the nearest known one, and the place in the template', async (t) => {
+t.test('an unknown element causes an error with the nearest known element and the position', async (t) => {
   const nearest: [template: string, message: string][] = [
     ['<p>a<br>b<br>\n  <stron>x</stron></p>', '2, colonna 3: elemento <stron> sconosciuto: il più simile è <strong>'],
     ['<tabel/>', '1, colonna 1: elemento <tabel> sconosciuto: il più simile è <table>'],
@@ -108,6 +108,6 @@ t.test('a date is written by a pattern, with names in the language', async (t) =
   }
 })
 
-t.test('HTML in a whole document is understood, too', async (t) => {
+t.test('HTML in a whole document is accepted, too', async (t) => {
   t.equal(await textOf(pageWith('<section><strong>a</strong> <small>b</small></section>')), 'a b')
 })

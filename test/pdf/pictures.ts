@@ -54,7 +54,7 @@ export function samples (): Record<string, PdfJob> {
   }
 }
 
-/** Makes a PDF, or throws. */
+/** Makes a PDF. @throws Error when the job fails */
 export async function make (job: PdfJob): Promise<Uint8Array> {
   const made = await makePdf(job)
   if (made.fault !== null) throw new Error(made.fault.message)

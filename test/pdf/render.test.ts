@@ -4,7 +4,7 @@ import { addDecimals, readDecimal, writeDecimal, ZERO } from '#src/pdf/decimal.t
 import { type Problem, PROBLEMS } from '#src/pdf/errors.ts'
 import { ticks } from '#src/pdf/layout/charts.ts'
 import { renderPdf } from '#src/pdf/render.ts'
-import { readCsv } from '#src/pdf/tables/csv-file.ts'
+import { readCsvRows } from '#src/pdf/tables/csv-rows.ts'
 import { symbolsOf } from '#src/pdf/text/emoji.ts'
 import { shorten, widthOf } from '#src/pdf/text/measure.ts'
 import { wordBreaker } from '#src/pdf/text/words.ts'
@@ -35,7 +35,7 @@ const NAMES: Record<string, string> = {
 /** Compare sorted characters, because some readers return right-to-left text and ligatures in page order. */
 const letters = (text: string) => [...text.normalize('NFKC').replace(/\s/g, '')].sort().join('')
 
-t.test('the same template, data and date give the same bytes, and another date different ones', async (t) => {
+t.test('the same template, data and date give the same bytes, and another date gives different bytes', async (t) => {
   const content = '<h1>{{ nome }}</h1><qr value="a"/><table data="righe"/>'
   const template = pageWith(`${content}<bar-chart data="righe" label="m" value="v"/>`)
   const data = { nome: 'Łukasz 王', righe: [{ m: 'gen', v: '1.5' }, { m: 'feb', v: '2' }] }
@@ -116,7 +116,7 @@ t.test('a long table cuts texts with a warning, and never numbers', async (t) =>
   t.match(texts[0], /123\.456\.789,10 €/)
 })
 
-t.test('columns are those of the data, or all fields of the rows', async (t) => {
+t.test('the data may list the columns, and otherwise all fields of the rows are columns', async (t) => {
   const data = { righe: [{ a: '1', b: 'x' }], colonne: [{ field: 'b', title: 'Soltanto' }] }
   t.match((await render(pageWith('<table data="righe" columns="colonne"/>'), data)).texts[0], /^Soltanto x$/)
   t.match((await render(pageWith('<table data="righe"/>'), data)).texts[0], /^A B 1 x 1 Totale$/)
@@ -265,7 +265,7 @@ t.test('a template cannot access prototype properties or functions', async (t) =
   await t.rejects(renderPdf(template, { f: () => 'no' }, { date: DATE }), { code: 'DATI_NON_VALIDI' })
 })
 
-const read = (text: string | Buffer) => readCsv(Buffer.from(text as string)).rows
+const read = (text: string | Buffer) => readCsvRows(Buffer.from(text as string)).rows
 
 t.test('every decimal number is the same after it is written and read', (t) => {
   fc.assert(fc.property(fc.bigInt({ min: -(10n ** 25n), max: 10n ** 25n }), fc.nat(10), (units, scale) => {
@@ -342,7 +342,7 @@ t.test('the CSV delimiter is the most frequent one in the header outside of quot
   t.same(read('solo\nuno\ndue'), [{ solo: 'uno' }, { solo: 'due' }])
 })
 
-t.test('the sep= line of Excel is no row, and counts in line numbers', async (t) => {
+t.test('the sep= line of Excel is not a row, and counts in line numbers', async (t) => {
   t.same(read('sep=;\na,b;c\n1;2'), [{ 'a,b': '1', c: '2' }])
   t.same(read('\uFEFFSEP=,\r\na,b\r\n1,2\r\n'), [{ a: '1', b: '2' }])
   t.throws(() => read('sep=;\na;b\n1;2\n3'), { code: 'CSV_NON_VALIDO', place: { riga: 4 } })
@@ -376,7 +376,7 @@ const REFUSED_FILES: [fault: string, text: string, place: string | undefined, wo
   ['bytes that are no text', 'a,b\n1,\0', undefined, /non è un testo/]
 ]
 for (const [kind, text, wanted, words] of REFUSED_FILES) {
-  t.test(`rejects a CSV file with line and column at fault: ${kind}`, async (t) => {
+  t.test(`rejects a CSV file with the line and column of the error: ${kind}`, async (t) => {
     let fault: unknown
     try { read(text) } catch (err) { fault = err }
     t.match(fault, { code: 'CSV_NON_VALIDO', message: words })

@@ -57,7 +57,7 @@ t.test('missing variables are listed in an ASCII header, and the PDF is created 
   t.match(read.headers['content-disposition'], "filename*=UTF-8''perch%C3%A9.pdf")
 })
 
-t.test('an unknown template is a 404, with any form of id', async (t) => {
+t.test('an unknown template is answered with a 404, with any form of id', async (t) => {
   for (const template_id of ['0000000000000000', 'ZZ', '../../etc/passwd', '__proto__']) {
     const response = await call('POST', '/api/generate-pdf', { template_id, data: {} })
     t.match(response.json(), { status: 404, codice: 'MODELLO_NON_TROVATO' })
@@ -74,7 +74,7 @@ t.test('exactly one of template and template_id is required', async (t) => {
     ['data', 'template', 'x'])
 })
 
-t.test('a template error is a 400 with line and column', async (t) => {
+t.test('a template error is answered with a 400 with line and column', async (t) => {
   const response = await call('POST', '/api/generate-pdf', { template: '<document>\n<page><nix/></page></document>' })
   t.match(response.json(), {
     status: 400, codice: 'ELEMENTO_SCONOSCIUTO', riga: 2, colonna: 7, dettagli: [{ campo: 'template' }]
@@ -194,7 +194,7 @@ t.test('the same Idempotency-Key creates one PDF, and a repeated request gets it
   t.equal((await post('/api/generate-pdf', { template: pageWith('x') }, other)).body, made.body)
 })
 
-t.test('rows that are no list of objects, or too many, are a 400; a body that is too long is a 413', async (t) => {
+t.test('rows that are not a list of objects, or too many, get a 400, and a too long body gets a 413', async (t) => {
   for (const rows of [undefined, {}, 'x', [1]]) {
     t.match(fieldsAtFault(await call('POST', '/api/generate-template', { rows })), [/^rows/])
   }
@@ -233,7 +233,7 @@ t.test('a CSV file becomes a report, which is stored for the person', async (t) 
   t.equal(list.json<{ data: object[] }>().data.length, 2)
 })
 
-t.test('an error in the file is a 400 that names it and its line', async (t) => {
+t.test('an error in the file is answered with a 400 that names it and its line', async (t) => {
   t.match((await send('a,b\n1,2\n3\n')).json(), {
     status: 400, codice: 'CSV_NON_VALIDO', riga: 3, dettagli: [{ campo: 'file' }], error: /^File CSV non valido: riga 3/
   })
@@ -249,7 +249,7 @@ t.test('an error in the file is a 400 that names it and its line', async (t) => 
   })
 })
 
-t.test('JSON is a 415, and a form without the file is a 400', async (t) => {
+t.test('JSON is answered with a 415, and a form without the file with a 400', async (t) => {
   const json = await app.inject({ method: 'POST', url: '/api/v1/report/csv', payload: {}, headers: gianni.headers })
   t.equal(json.statusCode, 415)
   const empty = await app.inject({

@@ -38,7 +38,7 @@ export function linter (rules: string[], options?: Options) {
 
 /**
  * Lints a text with extra lines appended, in one run. It returns the findings of the text and of each line. Linting
- * each line separately would take as long as all of them each time.
+ * each line separately would lint the whole text for every line.
  */
 export async function findInLines (
   find: ReturnType<typeof finder>, file: string, text: string, lines: readonly string[]

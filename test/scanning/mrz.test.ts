@@ -82,7 +82,7 @@ const CHECKS = {
   doc: 'docNumber', birth: 'birthDate', expiry: 'expiryDate', opt: 'optionalData', comp: 'composite'
 } as const
 
-/** Indices of driving licences, which have no ICAO layout, and of lines that are no zone. */
+/** Indices of driving licences, which have no ICAO layout, and of lines that are not a zone. */
 const REFUSED = [12, 23, 47, 74]
 const PUBLIC = new URL('../../../shared/data/mrz/vectors.json', import.meta.url)
 
@@ -158,7 +158,7 @@ t.test('an Italian document lacks the comune of issue, and a foreign one has the
   t.match(ospite, { cittadinanza: '100000216', luogo_rilascio: '100000216' })
 })
 
-t.test('a code that is no state gives its citizenship, or stays empty with a warning', async (t) => {
+t.test('a code that is not a state gives its citizenship, or stays empty with a warning', async (t) => {
   const citizenships = {
     XXA: '100000999', RKS: '100001002', GBD: '100000219', ROM: '100000235', XXB: '', UTO: '', UNO: '', XPO: ''
   }
@@ -172,7 +172,7 @@ t.test('a code that is no state gives its citizenship, or stays empty with a war
   t.equal((await scan({ issuer: 'UNO' })).ospite.luogo_rilascio, '')
 })
 
-t.test('visas and residence permits are no identity documents, so their numbers are dropped', async (t) => {
+t.test('visas and residence permits are not identity documents, so their numbers are dropped', async (t) => {
   for (const [code, layout] of [['V', 'MRV-A'], ['VC', 'MRV-B'], ['IR', 'TD1']] as const) {
     const response = await scan({ code }, layout)
     t.match(response.ospite, { cognome: 'VERDI', tipo_documento: '', numero_documento: '', luogo_rilascio: '' })
@@ -373,10 +373,13 @@ t.test('parses lines of any characters without throwing', async () => {
   }), { numRuns: 2000 })
 })
 
-t.test('an incomplete date is impossible if no calendar has it, and otherwise incomplete', async (t) => {
+t.test('an incomplete date with a day or month that no year has is impossible, others are incomplete', async (t) => {
   const faultOf = (text: string) => birthDate(text, 0, TODAY).fault
   for (const text of ['7413<<', '74<<32']) t.equal(faultOf(text), 'impossible', text)
   for (const text of ['<<<<<<', '7400<<', '74<<<<', '7412<<']) t.equal(faultOf(text), 'incomplete', text)
+  const partialOf = (text: string) => birthDate(text, 0, TODAY).partial
+  t.same(['<<<<<<', '7400<<', '741200', '27<<<<', '7413<<', '74A1<<'].map(partialOf),
+    [undefined, '1974-00-00', '1974-12-00', '1927-00-00', undefined, undefined])
 })
 
 t.test('a birth date is the latest existing day that is not in the future', async (t) => {
@@ -411,7 +414,7 @@ t.test('does not correct a document that is printed with a wrong digit', async (
   t.ok(proven === undefined || free.likelihood - proven.likelihood > 9)
 })
 
-t.test('a reading that check digits prove always has valid check digits', async (t) => {
+t.test('a reading is `proven` only with valid check digits', async (t) => {
   let proofs = 0
   const noise = fc.constantFrom(...READABLE).chain((readable) => fc.record({
     readable: fc.constant(readable),
@@ -453,7 +456,7 @@ t.test('corrects issuer and nationality with the list, but keeps a clear code ou
 
 const SEEN = Object.fromEntries(LEGIBLE_FIELDS.map((name) => [name, 'buona'])) as Leggibilita
 
-t.test('a field that the image does not show well is not valid, whatever its check digit', async (t) => {
+t.test('an illegible field is invalid, even if its check digit is right', async (t) => {
   const ask = async (leggibilita: Leggibilita) =>
     (await call('POST', '/api/mrz/parse', { lines: CARD, leggibilita })).json<ParseMrzResponse>()
   t.match(await ask(SEEN), { parsed: { valid: true, checks: { docNumber: true, composite: true } } })
@@ -465,7 +468,7 @@ t.test('a field that the image does not show well is not valid, whatever its che
   t.match(about(name, 'surname'), /non si vede bene/)
 })
 
-t.test('lines whose check digits hold are no mrz when the image does not show all characters', async (t) => {
+t.test('lines with right check digits give no mrz when the image does not show all characters', async (t) => {
   const zones = (lines: string[], legibility: Leggibilita) =>
     presentZones([{ lines, legibility, faults: legibility === SEEN ? [] : ['ombra'] }], '', TODAY)
   t.match(zones(CARD, SEEN), { mrz: CARD, zone: [{ lines: CARD, parsed: { valid: true } }], avvisi: [] })
@@ -473,10 +476,10 @@ t.test('lines whose check digits hold are no mrz when the image does not show al
   t.match(zones(CARD, doubtful), { mrz: null, zone: [{ lines: CARD, parsed: { valid: false } }] })
   t.match(zones(CARD, doubtful).avvisi, [{ campo: 'image', messaggio: /Fotografare di nuovo: un’ombra/ }])
   const wrong = CARD.with(1, CARD[1]!.replace('6412308', '6412301'))
-  t.same(zones(wrong, doubtful).mrz, wrong, 'mrz/parse sees itself that they are wrong')
+  t.same(zones(wrong, doubtful).mrz, wrong, 'mrz/parse detects the wrong digits itself')
 })
 
-t.test('answers the zones of all documents, and says how many there are', async (t) => {
+t.test('returns the zones of all documents, and warns about their number', async (t) => {
   const answer = presentZones([CARD, PASSPORT].map((lines) => ({ lines, legibility: SEEN, faults: [] })), '', TODAY)
   t.same(answer.mrz, CARD)
   t.same(answer.zone.map(({ lines }) => lines), [CARD, PASSPORT])
@@ -492,7 +495,7 @@ t.test('a name that differs by one letter from the printed text gets a notice', 
   t.equal(about(await ask('altro'), 'surname'), '')
 })
 
-t.test('warns about codes in no list, and about numbers that Italian cards do not have', async (t) => {
+t.test('warns about codes that no list has, and about numbers that Italian cards do not have', async (t) => {
   t.match(about(await scan({ issuer: 'QQQ', nationality: 'QQQ' }), 'issuingCountry'), /QQQ.*non è in uso/)
   t.match(about(await scan({ issuer: 'QQQ', nationality: 'QQQ' }), 'nationality'), /QQQ.*non è in uso/)
   t.match(about(await scan({ code: 'C', issuer: 'ITA', number: '12345678A' }, 'TD1'), 'docNumber'), /forma/)

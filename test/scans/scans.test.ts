@@ -40,7 +40,7 @@ t.test('the required fields of the contract are enough', async (t) => {
   t.match(await show(response.json<{ id: number }>().id), { ...least, expiryDate: '', documentCode: '' })
 })
 
-t.test('an invalid scan is a 400 that names every wrong field, and nothing is stored', async (t) => {
+t.test('an invalid scan is answered with a 400 that names every wrong field, and nothing is stored', async (t) => {
   const before = await app.sql`select count(*)::int as n from scansioni`
   const response = await call('POST', '/api/save-scan', {
     name: 1, docNum: '\t', birthDate: '1964-02-30', gender: 'Q', nationality: 'Italia', expiryDate: 'domani', altro: 1
@@ -56,7 +56,7 @@ t.test('an invalid scan is a 400 that names every wrong field, and nothing is st
   t.same(await app.sql`select count(*)::int as n from scansioni`, before)
 })
 
-t.test('a scan for a missing booking is a 404, and for a missing place a 400', async (t) => {
+t.test('a scan for a missing booking is answered with a 404, and for a missing place with a 400', async (t) => {
   t.equal((await save({ prenotazione_id: 2_000_000, guest_idx: 0, image })).statusCode, 404)
   const { id } = await create(call, { numero_ospiti: 1 })
   t.same(fieldsAtFault(await save({ prenotazione_id: id, guest_idx: 1, image })), ['guest_idx'])
@@ -240,7 +240,7 @@ t.test('a guest keeps fields that are still valid: birth place with the same bir
   t.match(other.json(), { data: { ospite: { comune_nascita: null, stato_nascita: null, tipo_alloggiato: '16' } } })
 })
 
-t.test('guests are added in order: an index after a free one, or outside the booking, is a 400', async (t) => {
+t.test('guests are added in order: an index after a free one, or outside the booking, gets a 400', async (t) => {
   const [id, booking] = [await saved(), await newBooking(2)]
   t.same(fieldsAtFault(await makeGuest(id, { prenotazione_id: booking, guest_idx: 1 })), ['guest_idx'])
   for (const guest_idx of [0, 1]) {
@@ -258,7 +258,7 @@ t.test('a second guest with the same document causes a notice', async (t) => {
   t.match(response.json(), { data: { avvisi: [{ campo: 'docNum', messaggio: /ospite 1/ }] } })
 })
 
-t.test('a missing scan or booking is a 404, and nothing changes', async (t) => {
+t.test('a missing scan or booking is answered with a 404, and nothing changes', async (t) => {
   const [id, booking] = [await saved(), await newBooking()]
   const { updated_at: before } = await read(call, booking)
   t.equal((await makeGuest(2_000_000, { prenotazione_id: booking, guest_idx: 0 })).statusCode, 404)
@@ -316,7 +316,7 @@ t.test('a scan without a guest is deleted a number of days after it was saved', 
   t.same(await scanning(after).pictures(), [])
 })
 
-t.test('the image job ignores pictures of scans, with any names', async (t) => {
+t.test('the image job ignores pictures of scans', async (t) => {
   on(today)
   await scanning(first).saved({ image: (await jpeg()).toString('base64') })
   t.equal((await runJob(first, 'image-retention')).esito, 'riuscito')

@@ -109,7 +109,7 @@ const across = (address: string): Ask => async ({ url, payload, headers, ...rest
   return { status: response.status, body: await response.text() }
 }
 
-t.test('after the response to a change, it is effective in every process', async (t) => {
+t.test('a change is effective in every process when its response is sent', async (t) => {
   const shared = {
     MASTER_KEY: randomBytes(32).toString('base64'),
     PUBLIC_URL: 'http://127.0.0.1:1',
@@ -222,7 +222,7 @@ const off = (t: Test) => t.teardown(() => admin('POST', MAINTENANCE, { enabled: 
 
 const { police, server: ledgerHouse, admin: ledgerAdmin, decide } = await ledgerServer(t)
 
-t.test('switching it on again replaces message and exceptions, and keeps the start time', async (t) => {
+t.test('switching maintenance on again replaces message and exceptions, and keeps the start time', async (t) => {
   off(t)
   const rows = async () => (await server.app.sql`select from maintenance`).length
   const [rowsBefore, [{ last }]] = [await rows(), await server.app.sql<[{ last: number }]>`
@@ -369,7 +369,7 @@ let guests = 0
 
 const anybody = () => guestNo(++guests)
 
-/** The calls of an operation since this call. */
+/** Returns a function that counts the calls of an operation from now on. */
 function calls (operation: string) {
   const before = police.callsOf(operation).length
   return () => police.callsOf(operation).length - before

@@ -9,8 +9,8 @@ import { databaseUrl } from '#test/database.ts'
 import { readState, removeRun, STATE_FILE, type State } from './state.ts'
 
 /*
- * One cluster per run, with one migrated template database. It is in memory if there is enough, because then the copies
- * of a database with its 650 files take a quarter of the CPU time.
+ * One cluster per run, with one migrated template database. It is in memory if there is enough. A copy of the database,
+ * with its 650 files, then takes a quarter of the CPU time.
  */
 const MEMORY = '/dev/shm'
 const ROOM = 3 * 2 ** 30
@@ -25,7 +25,7 @@ function clusterRoot (): string {
   }
 }
 
-/** Removes the cluster of a run that died before `after.ts`. */
+/** Removes the cluster of a run that was killed before `after.ts`. */
 async function removeKilledRun (): Promise<void> {
   const state = readState()
   try {

@@ -8,8 +8,8 @@ import { DRIVER, type Surroundings } from './surroundings.ts'
 interface Planned { at: number, fault: Fault, lasts?: number }
 
 /**
- * The faults of a run. While services fail, the memory of two long-running servers must not grow. Between them,
- * short-lived servers end by SIGTERM or SIGKILL.
+ * The faults of a run. While services fail, the memory of two long-lived servers must not grow. In the time between,
+ * short-lived ones get SIGTERM or SIGKILL.
  */
 export const PLAN: readonly Planned[] = [
   { at: 0.16, fault: 'police', lasts: 0.02 },

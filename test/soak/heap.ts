@@ -116,7 +116,7 @@ async function happens (
   const options = { signal: over.signal }
   try {
     return await new Promise((resolve, reject) => {
-      const gone = () => reject(new Error('the inspector has gone'))
+      const gone = () => reject(new Error('the inspector disconnected'))
       socket.addEventListener(what, (event) => {
         const text = 'data' in event ? String(event.data) : ''
         if (isWanted(text)) resolve(text)

@@ -11,11 +11,11 @@ export interface Sample {
   life: number
   /** Resident memory in megabytes. */
   memory: number
-  /** Live heap of the main thread in megabytes; NaN when not measured. */
+  /** Live heap of the main thread in megabytes. NaN when not measured. */
   heap: number
-  /** Resident megabytes after garbage collection in all threads; measured together with `heap`. */
+  /** Resident megabytes after garbage collection in all threads. Measured together with `heap`. */
   held: number
-  /** The parts of the memory in megabytes; measured together with `heap`. */
+  /** The parts of the memory in megabytes. Measured together with `heap`. */
   parts?: Parts
   /** Open files and sockets. */
   descriptors: number

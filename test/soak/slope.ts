@@ -17,7 +17,7 @@ export function steadyRise (points: readonly Point[]): number {
   return Math.min(theilSen(points.slice(0, middle)), theilSen(points.slice(middle)))
 }
 
-/** The median; undefined for an empty list. */
+/** The median. Undefined for an empty list. */
 export function medianOf (values: readonly number[]): number | undefined {
   const sorted = values.toSorted((a, b) => a - b)
   const upper = sorted[sorted.length >> 1]

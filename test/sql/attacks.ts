@@ -117,7 +117,7 @@ export const ATTACKS: readonly Attack[] = [
     'copy (select 1 / (n - 2) from generate_series(1, 3) n) to stdout',
     'copy ospiti (nome) from stdin'
   ),
-  // Its own objects.
+  // Objects that the role would own.
   ...attacks(
     '42501',
     'create table t (a int)',
@@ -210,7 +210,7 @@ export const ATTACKS: readonly Attack[] = [
   ...attacks('42601', 'discard alle', "\\copy users to 'x'"),
   ...attacks('25001', 'discard all'),
   ...attacks('2D000', 'do $$ begin commit; end $$'),
-  // Too much.
+  // Responses that are too large.
   ...attacks(
     'SQL_RISPOSTA_TROPPO_GRANDE',
     'select generate_series(1, 10001)',

@@ -137,7 +137,7 @@ t.test('the audit log records a rendition of a guest’s document as an access t
   t.equal(await readings(), 3)
 })
 
-t.test('a file that is no image, a huge one and an invalid size are refused in the protocol’s form', async (t) => {
+t.test('a file that is not an image, a huge one and an invalid size get an error of the protocol', async (t) => {
   await store(test, 'public', 'testo.jpg', 'ciao')
   await store(test, 'public', 'grande.jpg', Buffer.alloc(20 * 1024 * 1024 + 1))
   await store(test, 'public', 'disegno.svg', '<svg xmlns="http://www.w3.org/2000/svg"/>')

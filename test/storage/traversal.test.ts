@@ -99,8 +99,8 @@ t.test('no URL, in any encoding, names a file outside the storage', { skip: noSt
   }), { numRuns: CASES })
   t.match(await get('saluto'), 'ciao', 'the server keeps running')
 
-  // Ignores the check of free disk space by one job, and the directory listing by which another looks for left chain
-  // heads.
+  // Ignores the check of free disk space by one job, and the directory listing by which another job searches for
+  // leftover chain heads.
   const calls = (await end()).filter(({ text, paths }) =>
     !text.includes(' statfs(') && !(paths.every((path) => path === folder) && text.includes('O_DIRECTORY')))
   const named = calls.flatMap(({ paths, text, succeeded }) => paths.map((path) => ({ path, text, succeeded })))

@@ -53,7 +53,7 @@ t.test('numbers and booleans may be written as texts, and a larger limit becomes
   const strict = await app.inject({
     method: 'POST', url: '/api/settings/maintenance', headers: ADMIN, payload: { enabled: 'false' }
   })
-  t.equal(strict.statusCode, 400, 'the API of this product stays literal')
+  t.equal(strict.statusCode, 400, 'the own API of this product accepts no text for a boolean')
 })
 
 t.test('media types may have parameters, even quoted ones, and a bucket ignores these', async (t) => {

@@ -14,7 +14,7 @@ function sink (t: Test, port: number) {
   return child
 }
 
-t.test('the mail sink prints its setting and each mail, and a second one with its port ends', async (t) => {
+t.test('the mail sink prints its setting and each mail, and a second sink on the same port exits', async (t) => {
   const port = await freePort()
   const child = sink(t, port)
   const [ready] = await once(child.stdout, 'data') as [Buffer]

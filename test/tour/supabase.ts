@@ -7,10 +7,9 @@ import type { Session } from '#schemas/session.ts'
 import type { SignedUrl } from '#schemas/signed-url.ts'
 
 /*
- * Tours identity provider and stored files with the official, unmodified Supabase client on a running server:
+ * Tests sign-in and file storage of a running server with the official Supabase client:
  * ADMIN_EMAIL=… ADMIN_PASSWORD=… npm run tour [-- https://locanda.example]
- * The server must be running, with this administrator, who has no second factor, and `npm ci` must have installed the
- * packages for development.
+ * This administrator has no second factor. The devDependencies must be installed (`npm ci`).
  * It creates an operator and deletes it again. The exit code is 1 after the first unexpected response.
  */
 

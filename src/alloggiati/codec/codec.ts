@@ -8,7 +8,7 @@ import { patternOf } from './pattern.ts'
 
 export type { RecordSchedina } from './layout.ts'
 
-/** An error in one field, in Italian; `line` means the whole line. Values are personal data, so never quoted. */
+/** An error in one field, in Italian. `line` means the whole line. Values are personal data, so messages omit them. */
 export interface FieldFault { field: FieldName | 'line', message: string }
 
 type Decoded = { record: RecordSchedina } | { faults: FieldFault[] }
@@ -24,7 +24,7 @@ export class CodecError extends Error {
 }
 
 /**
- * Encodes a record as a line of 168 characters, 174 with `id_appartamento`, without line end.
+ * Encodes a record as a line of 168 characters, 174 with `id_appartamento`, without a line end.
  * @throws CodecError for a value that does not fit its field, because values are never truncated or converted
  */
 export function encode (record: RecordSchedina): string {
@@ -108,7 +108,7 @@ function isInteger ({ min, max }: IntegerKind, value: unknown): value is number 
   return Number.isInteger(value) && Number(value) >= min && Number(value) <= max
 }
 
-// This is no loop, because V8 builds a literal ten times as fast, and the compiler checks that no field is missing.
+// This is not a loop, because V8 builds a literal ten times as fast, and the compiler checks that no field is missing.
 function read (line: string): RecordSchedina {
   const record: RecordSchedina = {
     tipo_alloggiato: code(at.tipo_alloggiato, line),
@@ -130,7 +130,7 @@ function read (line: string): RecordSchedina {
   return record
 }
 
-/** A text that fills its column, or is blank. */
+/** Reads a text that fills its column or is blank. */
 function code ({ from, end }: Column, line: string): string {
   return line.charCodeAt(from) === BLANK ? '' : line.slice(from, end)
 }
@@ -144,7 +144,7 @@ function day ({ from }: Column, line: string): string {
   return String.fromCharCode(digit(6), digit(7), digit(8), digit(9), DASH, digit(3), digit(4), DASH, digit(0), digit(1))
 }
 
-/** The number on a line that matches the pattern: blanks, digits, blanks. */
+/** Reads a number from a line that matches the pattern: blanks, digits, blanks. */
 function integer ({ from, end }: Column, line: string): number {
   let value = 0
   for (let at = from; at < end; at++) {

@@ -1,4 +1,4 @@
-/** The result of folding: `refused` contains each character without an equivalent once ('' if none). */
+/** The result of folding. `refused` lists each character without an equivalent once ('' if none). */
 export interface Folded {
   /** The folded text. Refused characters stay in it, so that it cannot be sent by mistake. */
   text: string
@@ -7,7 +7,7 @@ export interface Folded {
   refused: string
 }
 
-// ICAO Doc 9303 part 3, section 6 A: spellings for letters that do not decompose, in the machine-readable zone.
+// Spellings of letters that do not decompose, as in the machine-readable zone (ICAO Doc 9303 part 3, section 6 A).
 const LETTERS: Readonly<Record<string, string>> = {
   Æ: 'AE', Œ: 'OE', Ø: 'OE', Đ: 'D', Ð: 'D', Ħ: 'H', Ł: 'L', Ŋ: 'N', ĸ: 'K', Ŧ: 'T', Þ: 'TH', Ĳ: 'IJ', ẞ: 'SS', Ŀ: 'L'
 }

@@ -2,7 +2,7 @@ import { APARTMENT_IDS } from '#schemas/apartment.ts'
 
 /**
  * The police record: one guest, one line of fixed width. Codec, tests and benchmark derive the columns from this table.
- * Source: "Manuale Web Service Alloggiati" and "Guida al servizio", record layout ("tracciato record"); both agree.
+ * Source: "Manuale Web Service Alloggiati" and "Guida al servizio", record layout ("tracciato record"). Both agree.
  */
 
 const DIGITS = '0123456789'
@@ -16,7 +16,7 @@ export interface IntegerKind { type: 'integer', min: number, max: number, rule: 
 interface DayKind { type: 'day', rule: string }
 /** M or F in the record, the given character on the line. */
 export interface SexKind { type: 'sex', M: string, F: string, rule: string }
-/** The content type of a field; `rule` completes the sentence "Il campo …" in the host's error message. */
+/** The content type of a field. `rule` completes the sentence "Il campo …" in the host's error message. */
 type Kind = TextKind | IntegerKind | DayKind | SexKind
 
 export interface Field {
@@ -88,10 +88,10 @@ export const LAYOUT_FILE_UNICO = [
   { name: 'id_appartamento', start: 169, length: 6, kind: apartment, required: true, source: '15 IdAppartamento' }
 ] as const satisfies readonly Field[]
 
-/** Characters of an ordinary record, without line end. */
+/** Characters of an ordinary record, without the line end. */
 export const LENGTH = 168
 
-/** Characters of a "File Unico" record, without line end. */
+/** Characters of a "File Unico" record, without the line end. */
 export const LENGTH_FILE_UNICO = 174
 
 export type LayoutField = (typeof LAYOUT_FILE_UNICO)[number]
@@ -104,5 +104,5 @@ export const FIELDS = Object.fromEntries(LAYOUT_FILE_UNICO.map((field) => [field
 type ValueOf<Of extends Kind> = Of extends IntegerKind ? number : Of extends SexKind ? 'M' | 'F' : string
 type Values<Of extends Field> = { [Each in Of as Each['name']]: ValueOf<Each['kind']> }
 
-/** A guest's record, field by field. `''` is a blank field; only "File Unico" records have `id_appartamento`. */
+/** A guest's record, field by field. `''` is a blank field. Only "File Unico" records have `id_appartamento`. */
 export type RecordSchedina = Values<(typeof LAYOUT)[number]> & Partial<Values<LayoutField>>

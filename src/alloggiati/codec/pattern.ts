@@ -17,7 +17,7 @@ export function patternOf ({ kind, length, required }: Field): string {
 
 const blanks = (width: number) => ' '.repeat(width)
 
-/** A name may end after every 12 columns, and blanks fill the rest. This keeps both alternatives and runs short. */
+/** The pattern tests every 12 columns whether only blanks follow. This keeps both alternatives and runs short. */
 const STEP = 12
 
 function textPattern ({ chars, exact }: TextKind, width: number, required: boolean): string {
@@ -29,7 +29,7 @@ function textPattern ({ chars, exact }: TextKind, width: number, required: boole
   return required ? text : `(?:${blanks(width)}|${text})`
 }
 
-/** `width` columns of text. The text may end after every `step` columns. */
+/** `width` columns of text. After every `step` columns, only blanks may follow. */
 function leftAligned (char: string, width: number, step: number): string {
   if (width <= step) return `(?:${blanks(width)}|${char.repeat(width)})`
   return `(?:${blanks(width)}|${char.repeat(step)}${leftAligned(char, width - step, step)})`

@@ -9,37 +9,57 @@ import { decode } from '../codec/codec.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Excess } from '../sent-errors.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
+import { readAccounts } from './coverage-rows.ts'
+import type { WatchContext } from './ledger-context.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
 import { isGuestOf, rowsBeforeArrival, unmatchedRows, withGuests } from './sent-guests.ts'
 import { endOf } from './stay-nights.ts'
 import { unsealLine } from './submission-rows.ts'
 
+type Mode = WatchContext['mode']
+
 /** A guest of a list who was or may have been sent before, or a duplicate within the list. */
 export interface Conflict {
   duplicate: Duplicato
-  /** Outcome and booking of the earlier row; null for a duplicate within the list. */
+  /** Outcome and booking of the earlier row. Null for a duplicate within the list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
-  /** Certainly the same person. A confirmation does not resolve this conflict, so repeating it sends no guest twice. */
+  /** Certainly the same person. No confirmation lifts this conflict, so that none can send a guest twice. */
   certain: boolean
   /** The arrival with which the guest was sent for this booking, before the booking was moved. */
   movedFrom?: Day
 }
 
 /**
- * Finds conflicts for guests of one arrival: live rows of the account with the same person or document, and duplicates
- * within the list. The caller holds the chain's lock, so no row can appear before it writes.
+ * Finds conflicts for guests of one arrival: live rows with the same person or document. Rows of any account count,
+ * because a guest does not arrive in two places on one day. Also finds duplicates within the list. The caller holds the
+ * chain's lock, so no row can appear before the caller writes.
  */
 export async function findConflicts (
-  db: Executor, keys: Keys, account: string, guests: readonly Guest[]
+  db: Executor, keys: Keys, mode: Mode, guests: readonly Guest[]
 ): Promise<Conflict[]> {
-  const prints = guests.map((guest) => fingerprint(keys, account, guest))
-  const live = await readLive(db, account, guests[0]!.data_arrivo, prints)
+  const { data_arrivo: arrival } = guests[0]!
+  const names = (await readAccounts({ db, mode }, [arrival])).get(arrival) ?? []
+  const printsOf = (account: string) => guests.map((guest) => fingerprint(keys, account, guest))
+  const accounts = names.map((account) => ({ account, prints: printsOf(account) }))
+  const live = await readLive(db, arrival, accounts)
+  const earlier = accounts.flatMap(({ account, prints }) =>
+    earlierConflicts(prints, live.filter(({ utente }) => utente === account)))
+  return [
+    ...earlier.toSorted((one, other) => one.duplicate.ospite - other.duplicate.ospite),
+    ...withinList(accounts[0]?.prints ?? printsOf(''))
+  ]
+}
+
+type LiveRow = Awaited<ReturnType<typeof readLive>>[number]
+
+/** The conflicts of guests with the live rows of one account. */
+function earlierConflicts (prints: readonly Fingerprints[], live: readonly LiveRow[]): Conflict[] {
   const byPrint = Map.groupBy(
     live.flatMap((row) => [row.identita, row.persona, row.documento].flatMap((print) => print ? { print, row } : [])),
     ({ print }) => print.toString('hex')
   )
   const rowsWith = (print: Buffer | null) => (print && byPrint.get(print.toString('hex')))?.map(({ row }) => row) ?? []
-  const earlier = prints.flatMap(({ identita, persona, documento }, ospite) => {
+  return prints.flatMap(({ identita, persona, documento }, ospite) => {
     const samePerson = new Set([...rowsWith(identita), ...rowsWith(persona)])
     return [...new Set([...samePerson, ...rowsWith(documento)])].map((row): Conflict => ({
       duplicate: {
@@ -52,7 +72,6 @@ export async function findConflicts (
       certain: isCertain(row, { identita, persona, documento }, samePerson.has(row))
     }))
   })
-  return [...earlier, ...withinList(prints)]
 }
 
 /** Whether the person is certainly the same: same names and document, or exactly the same names without a document. */
@@ -81,11 +100,14 @@ function withinList (prints: readonly Fingerprints[]): Conflict[] {
  * The live rows that may conflict, including confirmed rows, which the unique indexes leave out. The query filters by
  * arrival, because every fingerprint includes the arrival.
  */
-async function readLive (db: Executor, account: string, arrival: Day, prints: readonly Fingerprints[]) {
+async function readLive (
+  db: Executor, arrival: Day, accounts: readonly { account: string, prints: readonly Fingerprints[] }[]
+) {
+  if (accounts.length === 0) return []
   const { impronta_identita: identita, impronta_persona: persona, impronta_documento: documento } = schedine
-  const numbers = prints.flatMap(({ documento }) => documento ?? [])
   return db
     .select({
+      utente: invii.utente,
       ricevuta: invii.ricevuta,
       stato: invii.stato,
       esito: schedine.esito,
@@ -97,14 +119,13 @@ async function readLive (db: Executor, account: string, arrival: Day, prints: re
     .from(invii)
     .innerJoin(schedine, eq(schedine.invio_id, invii.id))
     .where(and(
-      eq(invii.utente, account),
       eq(invii.data_arrivo, arrival),
       inArray(schedine.esito, LIVE_ROW_OUTCOMES),
-      or(
-        inArray(identita, prints.map(({ identita }) => identita)),
-        inArray(persona, prints.map(({ persona }) => persona)),
-        numbers.length === 0 ? undefined : inArray(documento, numbers)
-      )
+      or(...accounts.map(({ account, prints }) => and(eq(invii.utente, account), or(
+        inArray(identita, prints.map((each) => each.identita)),
+        inArray(persona, prints.map((each) => each.persona)),
+        inArray(documento, prints.flatMap((each) => each.documento ?? []))
+      ))))
     ))
     .orderBy(asc(invii.id), asc(schedine.indice))
 }
@@ -115,22 +136,22 @@ function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: numbe
 }
 
 /**
- * Finds guests who were sent for their booking with another arrival: the booking was moved afterwards. Fingerprints
- * include the arrival, so they are recomputed with the new one. The police has the earlier day, so a Send needs a
- * confirmation. An earlier period of the same stay is no conflict, because the guest stays longer. A row before the
- * guest's own arrival is a conflict, because the arrival was corrected.
+ * Finds guests who were sent for their booking with another arrival, before the booking was moved. Fingerprints include
+ * the arrival, so the fingerprints of these rows are recomputed with the new arrival. The police has the earlier day,
+ * so a Send needs a confirmation. An earlier period of the same stay is not a conflict, because the guest stays longer.
+ * A row before the guest's own arrival is a conflict, because the arrival was corrected.
  * @param saved the saved guests of each booking
  */
 export async function findMoved (
   db: Executor,
   keys: Keys,
-  account: string,
+  { account, mode }: { account: string, mode: Mode },
   guests: readonly (Guest & { prenotazione_id: number | null, permanenza: number })[],
   { stays, saved }: { stays: ReadonlyMap<number, StayDays>, saved: ReadonlyMap<number, readonly Guest[]> }
 ): Promise<Conflict[]> {
   const { data_arrivo } = guests[0]!
   const bookings = new Set(guests.flatMap(({ prenotazione_id }) => prenotazione_id ?? []))
-  const rows = await readBookingRows(db, account, data_arrivo, [...bookings])
+  const rows = await readBookingRows(db, mode, data_arrivo, [...bookings])
   const corrected = new Set([...saved].flatMap(([id, own]) =>
     [...rowsBeforeArrival(keys, rows.filter((row) => row.prenotazione_id === id), own)]))
   const sent = rows.filter((row) => row.data_arrivo !== data_arrivo).flatMap((row) => {
@@ -186,9 +207,9 @@ export interface Addition {
  * A guest corrected after the Send has new fingerprints, and could be sent twice.
  */
 export async function findExcess (
-  db: Executor, keys: Keys, account: string, arrival: Day, additions: readonly Addition[]
+  db: Executor, keys: Keys, mode: Mode, arrival: Day, additions: readonly Addition[]
 ): Promise<Excess[]> {
-  const rows = await readBookingRows(db, account, arrival, additions.map(({ prenotazione_id }) => prenotazione_id))
+  const rows = await readBookingRows(db, mode, arrival, additions.map(({ prenotazione_id }) => prenotazione_id))
   return additions.flatMap(({ prenotazione_id, stay, nights, numero_ospiti, saved = undefined }) => {
     const record = { data_arrivo: arrival, permanenza: Math.max(...nights) }
     const sent = rows.filter((row) => row.prenotazione_id === prenotazione_id)
@@ -202,6 +223,23 @@ export async function findExcess (
       ({ ricevuta, stato, esito, ospite: riga && maskLine(unsealLine(keys, id, indice, riga)) }))
     return { prenotazione_id, numero_ospiti, gia_inviati, changed: !isTooMany }
   })
+}
+
+/** A booking with live rows of another account for the same nights, and the reference of one such submission. */
+export interface Elsewhere { prenotazione_id: number, ricevuta: string }
+
+/** Finds a booking whose guests were sent with another account, when its unit was in another establishment. */
+export async function findElsewhere (
+  db: Executor, { account, mode }: { account: string, mode: Mode }, arrival: Day, additions: readonly Addition[]
+): Promise<Elsewhere | undefined> {
+  const ids = additions.map(({ prenotazione_id }) => prenotazione_id)
+  const others = (await readBookingRows(db, mode, arrival, ids)).filter(({ utente }) => utente !== account)
+  for (const { prenotazione_id, stay, nights } of additions) {
+    const record = { data_arrivo: arrival, permanenza: Math.max(...nights) }
+    const row = others.find((each) => each.prenotazione_id === prenotazione_id && !isOtherPeriod(each, record, stay))
+    if (row) return { prenotazione_id, ricevuta: row.ricevuta }
+  }
+  return undefined
 }
 
 /** The nights of a row until the departure of its guest, who may leave earlier than declared. */
@@ -221,7 +259,7 @@ export function peakOfRows (rows: readonly (Nights & { guest: object })[], arriv
 export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]
 
 /** The live rows of bookings in the 30 nights around an arrival, of every account. */
-export async function readBookingRows (db: Executor, account: string, arrival: Day, bookings: readonly number[]) {
+export async function readBookingRows (db: Executor, mode: Mode, arrival: Day, bookings: readonly number[]) {
   if (bookings.length === 0) return []
   return db
     .select({
@@ -244,7 +282,7 @@ export async function readBookingRows (db: Executor, account: string, arrival: D
     .where(and(
       inArray(schedine.prenotazione_id, [...bookings]),
       inArray(schedine.esito, LIVE_ROW_OUTCOMES),
-      scopeOf(account.startsWith('sandbox:') ? 'sandbox' : 'production'),
+      scopeOf(mode),
       gt(invii.data_arrivo, addDays(arrival, -MAX_DECLARED_NIGHTS)),
       lt(invii.data_arrivo, addDays(arrival, MAX_DECLARED_NIGHTS))
     ))

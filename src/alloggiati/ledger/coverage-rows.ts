@@ -5,7 +5,7 @@ import {
   type RowOutcome, type State
 } from '#schemas/submission.ts'
 import { staysById } from '#src/bookings/index.ts'
-import { isOneOf } from '#src/database/columns.ts'
+import { isOneOf, isOneOfBytes } from '#src/database/columns.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
@@ -18,14 +18,14 @@ import { scopeOf } from './read-ledger.ts'
 /** Context of a comparison, as of `today`. */
 export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, today: Day }
 
-/** The fingerprints of a guest as hex; null where missing. */
+/** The fingerprints of a guest as hex. Null where missing. */
 export interface Prints { identita: string, persona: string | null, documento: string | null }
 
 /** A row that may match a guest of a booking. */
 export interface Candidate extends Prints {
-  /** The row was sent for this booking. A row of no booking counts only for a saved guest. */
+  /** The row was sent for this booking. A row without a booking counts only for a saved guest. */
   isOwn: boolean
-  /** The row also counts for an unsaved guest: its booking is unchanged since, or a correction was requested. */
+  /** The row may also count for an unsaved guest: its booking has not changed since, or a correction was requested. */
   isTrusted: boolean
 }
 
@@ -41,10 +41,10 @@ export interface SentRow extends Candidate {
   esito: RowOutcome
   /** Its submission may still be acquired. */
   isUnfinished: boolean
-  /** Every acquired row of its submission is proven by a stored receipt. */
+  /** A stored receipt counts every acquired row of its submission. */
   isReceipted: boolean
   stato: State
-  /** The first day on which the service may have counted it, preferably without a stored receipt. Null if not sent. */
+  /** The first day on which the service may have counted it, if possible without a receipt. Null if not sent. */
   giorno: Day | null
   isCorrected: boolean
 }
@@ -59,7 +59,7 @@ export async function readOwnRows (comparison: Comparison, ids: readonly number[
 }
 
 /**
- * Finds rows with one of these fingerprints and without a booking, or whose booking is deleted or not confirmed. Leaves
+ * Finds rows with one of these fingerprints that have no booking, or whose booking is deleted or not confirmed. Leaves
  * out rows that were confirmed as other guests, because the fingerprint indexes do not contain them.
  */
 export async function readRowsOfNoStay (
@@ -67,9 +67,7 @@ export async function readRowsOfNoStay (
 ): Promise<SentRow[]> {
   const printed = or(...(['identita', 'persona', 'documento'] as const).flatMap((kind) => {
     const found = prints.flatMap((each) => each[kind] ?? [])
-    // One array parameter: large groups have more fingerprints than the 65,535 parameters of a statement.
-    const hashes = `{${found.map((hash) => `"\\\\x${hash}"`).join()}}`
-    return found.length === 0 ? [] : sql`s.${sql.raw(`impronta_${kind}`)} = any(${hashes}::bytea[])`
+    return found.length === 0 ? [] : isOneOfBytes(sql`s.${sql.raw(`impronta_${kind}`)}`, found)
   }))
   if (printed === undefined) return []
   const rows = await readRows(comparison, {
@@ -85,7 +83,7 @@ export async function readRowsOfNoStay (
 }
 
 export async function readAccounts (
-  { db, mode }: Comparison, arrivals: readonly Day[]
+  { db, mode }: Pick<Comparison, 'db' | 'mode'>, arrivals: readonly Day[]
 ): Promise<ReadonlyMap<Day, string[]>> {
   if (arrivals.length === 0) return new Map()
   const days = `{${[...new Set(arrivals)].join()}}`
@@ -93,7 +91,7 @@ export async function readAccounts (
     select d.giorno::text as giorno, json_agg(a.utente) as utenti
     from unnest(${days}::date[]) d (giorno)
     cross join (select distinct utente from invii_conteggi where ${scopeOf(mode, sql`utente`)}) a
-    -- One row of the index for each day: without the limit all submissions would be read.
+    -- Reads one row of the index per day. Without the limit it would read all submissions.
     cross join lateral (select from invii i where i.data_arrivo = d.giorno and i.utente = a.utente limit 1) i
     group by d.giorno`)
   return new Map(found.map(({ giorno, utenti }) => [giorno, utenti]))
@@ -114,7 +112,7 @@ function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: 
       i.data_arrivo::text as data_arrivo, encode(s.impronta_identita, 'hex') as identita,
       encode(s.impronta_persona, 'hex') as persona, encode(s.impronta_documento, 'hex') as documento,
       ${inArray(sql`i.stato`, UNFINISHED_STATES)} as "isUnfinished",
-      -- A receipted row needs no check of its calls. A call around midnight may be on either day's receipt.
+      -- A row of a submission with its receipt needs no check of its calls. Around midnight either receipt may count.
       i.stato = 'ricevuto' or c.provato as "isReceipted", i.stato, c.giorno,
       q.corretta as "isCorrected", ${isOwn}::boolean as "isOwn", ${isCurrent} or q.corretta as "isTrusted"
     from ${rows}
@@ -139,12 +137,12 @@ function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: 
 }
 
 /**
- * CTEs, the last of which is `coperte`: the ids of stays whose nights until today are certainly covered. It reads the
- * stays from `pagina` (`id`, `check_in`, `numero_notti`, `numero_ospiti`, `schedine_cambiate_il`). A stay is covered if
- * enough guests were sent after its last change, and receipts prove their submissions. Nearly all past bookings
- * qualify, so only the others need `coverageCounter`.
+ * The CTEs for `coperte`: the ids of stays whose nights until today are certainly covered. They read the stays from
+ * `pagina` (`id`, `check_in`, `numero_notti`, `numero_ospiti`, `schedine_cambiate_il`). A stay is covered if enough
+ * guests were sent after its last change, and receipts count them. Nearly all past bookings qualify, so only the
+ * others need `coverageCounter`.
  *
- * One query reads all submissions of the page's period, which costs a fraction of a query per booking.
+ * One query reads all submissions of the page's period. This is much cheaper than one query per booking.
  */
 export function surelyCovered ({ mode, today }: Pick<Comparison, 'mode' | 'today'>): SQL {
   return sql`arrivati as materialized (
@@ -185,7 +183,7 @@ export async function openSubmissions (db: Executor, ids: readonly number[]) {
   return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !isUnderWay(stato) }))
 }
 
-/** When the receipts that cover these submissions arrived. A call around midnight needs both days' receipts. */
+/** The times at which the receipts of these submissions arrived. A call around midnight needs both days' receipts. */
 export async function receiptTimes (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, Date>> {
   if (ids.length === 0) return new Map()
   const found = await db.execute<{ id: number, ms: number }>(sql`
@@ -202,6 +200,6 @@ export async function receiptTimes (db: Executor, ids: readonly number[]): Promi
     cross join lateral (
       select max(x.quando) as quando from invii_transizioni x where x.invio_id = i.id and x.a = 'ricevuto'
     ) x
-    where i.id = any(${`{${[...new Set(ids)].join()}}`}::int[])`)
+    where ${isOneOf(sql`i.id`, new Set(ids))}`)
   return new Map(found.map(({ id, ms }) => [id, new Date(ms)]))
 }

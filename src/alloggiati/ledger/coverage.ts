@@ -1,18 +1,14 @@
-import { and, inArray, notInArray, sql } from 'drizzle-orm'
-import { isUnresolved, UNFINISHED_STATES } from '#schemas/submission.ts'
-import { nightsOf, savedGuests, staysById, staysDuring } from '#src/bookings/index.ts'
-import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
+import { isFiled, isUnresolved } from '#schemas/submission.ts'
+import { nightsOf, savedGuests, staysById } from '#src/bookings/index.ts'
+import { addDays, type Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
-import { filingDeadline } from '../deadlines.ts'
 import {
   openSubmissions, readAccounts, readOwnRows, readRowsOfNoStay, receiptTimes, type Comparison, type Prints, type SentRow
 } from './coverage-rows.ts'
 import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
 import { fillPlaces, isOfGuests, isPlaceFilled } from './places.ts'
-import { scopeOf } from './read-ledger.ts'
 import {
-  arrivalsOf, departureOf, endOf, firstUndeclared, printsOfArrival, rowsOfArrivals, unsavedGuests, type ComparedStay,
-  type PrintsAt, type Stay
+  departureOf, endOf, printsOfArrival, rowsOfArrivals, unsavedGuests, type ComparedStay, type PrintsAt, type Stay
 } from './stay-nights.ts'
 
 /*
@@ -20,7 +16,7 @@ import {
  * booking, and with rows that have no booking or whose booking was deleted.
  */
 
-/** Number of stays that are compared at once, to limit memory. */
+/** Number of stays that are compared in one batch, to limit memory. */
 const CHUNK = 500
 
 /** The saved guests of a stay, and the rows that may belong to them. `own` contains all rows sent for the stay. */
@@ -53,7 +49,7 @@ export async function compareStay (comparison: Comparison, stay: Stay): Promise<
   return compared!
 }
 
-/** @param adopted rows without a stay that already count for another stay. The rows found here are added */
+/** @param adopted rows without a booking that already count for another stay. The rows found here are added */
 async function compare (
   comparison: Comparison, stays: readonly Stay[], adopted = new Set<string>()
 ): Promise<Compared[]> {
@@ -98,7 +94,7 @@ async function compare (
 
 type Found = { stay: Stay, saved: readonly SavedGuest[], guests: PrintsAt[][] }
 
-/** Adds the fingerprints of the guests for these arrivals, and reads the rows without a stay that match one. */
+/** Adds the fingerprints of the guests for these arrivals, and reads matching rows without a booking. */
 async function readOthers (
   comparison: Comparison, found: readonly Found[], arrivals: readonly ReadonlySet<Day>[]
 ): Promise<SentRow[]> {
@@ -114,8 +110,8 @@ async function readOthers (
 }
 
 /**
- * The row, if its arrival lies in the stay. An arrival outside it means that the stay was moved. Such a row counts from
- * the arrival of the stay after a host has asked the questura to correct it.
+ * The row, if its arrival is within the stay. An arrival outside the stay means that the stay was moved. Such a row
+ * counts only after a host has asked the questura to correct it, and then from the arrival of the stay.
  */
 function inStay ({ check_in, numero_notti }: Stay, row: SentRow): SentRow[] {
   const end = addDays(check_in, Math.max(numero_notti, MAX_DECLARED_NIGHTS))
@@ -142,101 +138,7 @@ function printValues ({ identita, persona, documento }: Prints): string[] {
  * cancelled, because no receipt will settle it.
  */
 export function isLive (row: SentRow): boolean {
-  return row.isUnfinished || isFiled(row) || (isUnresolved(row.esito) && row.stato !== 'annullato')
-}
-
-/** Whether the guest was acquired, or filed through another channel. */
-function isFiled ({ esito }: SentRow): boolean {
-  return esito === 'acquisita' || esito === 'depositata'
-}
-
-/** A booking with guests whom the police does not have yet. */
-interface UnfiledBooking {
-  bookingId: number
-  /** The arrival day in the records to send: the guests' arrival, or the first undeclared night. */
-  arrival: Day
-  deadline: Date
-  /** Number of guests who are neither acquired nor filed through another channel. */
-  missing: number
-  /** Number of missing guests who are in no unfinished submission. */
-  unsent: number
-  /** The guests were declared before, and now stay longer. */
-  isProlonged: boolean
-}
-
-/**
- * Finds confirmed stays with a night of these days that fewer current rows declare than the stay has guests. Nearly all
- * stays have enough rows, and only the others need to be compared guest by guest.
- */
-export function underdeclaredStays ({ db, mode }: Comparison, { from, to }: { from: Day, to: Day }) {
-  const stays = staysDuring(db, { from, to }).as('p')
-  return db.execute<Stay & { nome_cognome: string } & Record<string, unknown>>(sql`
-    select p.id, p.nome_cognome, p.check_in::text as check_in, p.numero_notti, p.numero_ospiti
-    from ${stays}
-    where exists (
-      select from generate_series(
-        greatest(0, ${from}::date - p.check_in), least(p.numero_notti - 1, ${to}::date - p.check_in)
-      ) n
-      where p.numero_ospiti > (
-        select count(*) from invii_schedine s join invii i on i.id = s.invio_id
-        where s.prenotazione_id = p.id and i.creato_il >= p.schedine_cambiate_il
-          and i.data_arrivo <= p.check_in + n and i.data_arrivo + s.permanenza > p.check_in + n
-          and ${and(
-            scopeOf(mode, sql`i.utente`), inArray(sql`s.esito`, FILED), notInArray(sql`i.stato`, UNFINISHED_STATES)
-          )}
-      )
-    )
-    order by p.check_in, p.id`)
-}
-
-const FILED = ['acquisita', 'depositata'] as const
-
-/**
- * Finds bookings with guests whom the police does not have. Their arrival is today or yesterday, or that night is not
- * declared. A schedina covers 30 nights at most, so longer stays are due again.
- */
-export async function unfiledBookings (comparison: Comparison): Promise<UnfiledBooking[]> {
-  const { today } = comparison
-  const yesterday = addDays(today, -1)
-  const due = await underdeclaredStays(comparison, { from: yesterday, to: today })
-  const unfiled = await coverageCounter(comparison)(due, (stay, compared) => {
-    const { renamed, ...later } = prolonged(stay, compared, { from: yesterday, to: today })
-    const arriving = arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today)
-    return [
-      ...arriving.map(({ day, nights, guests, count }) => {
-        const expected = guests - renamed.filter((arrival) => arrival === day).length
-        return {
-          bookingId: stay.id,
-          arrival: day,
-          deadline: filingDeadline(day, nights),
-          missing: expected - count((row) => !row.isUnfinished && isFiled(row)),
-          unsent: expected - count((row) => row.isUnfinished || isFiled(row)),
-          isProlonged: false
-        }
-      }),
-      ...later.unfiled
-    ]
-  })
-  return unfiled.flat().filter(({ missing }) => missing > 0)
-    .toSorted((one, other) => one.arrival === other.arrival ? 0 : one.arrival < other.arrival ? -1 : 1)
-}
-
-function prolonged (
-  stay: Stay, compared: ComparedStay, nights: { from: Day, to: Day }
-): { unfiled: UnfiledBooking[], renamed: readonly Day[] } {
-  const found = firstUndeclared(compared, nights, (row) => !row.isUnfinished && isFiled(row))
-  if (found === undefined) return { unfiled: [], renamed: [] }
-  const { night, guests, renamed } = found
-  const open = firstUndeclared(compared, { from: night, to: night }, (row) => row.isUnfinished || isFiled(row))
-  const unfiled = [{
-    bookingId: stay.id,
-    arrival: night,
-    deadline: filingDeadline(night, daysBetween(night, departureOf(stay))),
-    missing: guests,
-    unsent: open?.guests ?? 0,
-    isProlonged: true
-  }]
-  return { unfiled, renamed }
+  return row.isUnfinished || isFiled(row.esito) || (isUnresolved(row.esito) && row.stato !== 'annullato')
 }
 
 /** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. Document images use the other values too. */
@@ -252,9 +154,9 @@ export interface BookingCoverage {
 }
 
 /**
- * Returns since when each guest is covered by a receipt. A guest is covered by an own row. When as many guests are
- * covered as the booking has, all of them are. For stays of more than 30 nights the first 30 count. Bookings that do
- * not exist are omitted.
+ * Returns the time since which a receipt covers each guest. A guest is covered by the guest's own row. All guests are
+ * covered if the rows cover the booking's number of guests. For stays of more than 30 nights the first 30 count.
+ * Bookings that do not exist are omitted.
  */
 export async function coverageOf (
   comparison: Comparison, ids: readonly number[]
@@ -269,7 +171,7 @@ export async function coverageOf (
     const { saved, own } = compared[at]!
     const rows = firstRows(compared[at]!)
     const statusOf = coverageStatus(compared[at]!, rows, times)
-    const moved = own.filter((row) => isFiled(row) && row.data_arrivo !== check_in)
+    const moved = own.filter((row) => isFiled(row.esito) && row.data_arrivo !== check_in)
     /** Whether the guest was sent for this booking with another arrival, because the booking was moved. */
     const isMoved = (place: number) => saved[place] !== undefined && moved.some((row) => {
       const prints = printValues(printsOf(comparison, row.utente, row.data_arrivo, saved[place]!))
@@ -290,7 +192,7 @@ function openness (areUnknown: readonly boolean[], rows: readonly SentRow[]): Bo
   return areUnknown.every(Boolean) ? 'esito_sconosciuto' : 'invio_aperto'
 }
 
-/** The rows of the first arrival, without those of a later period of the same guests. */
+/** The rows of the first arrival, without rows of a later period of the same guests. */
 function firstRows ({ stay: { check_in }, days, rows }: Compared): readonly SentRow[] {
   const until = addDays(check_in, MAX_DECLARED_NIGHTS)
   return rows.filter((row) => row.data_arrivo < until || days.some(({ arrival }) => arrival === row.data_arrivo))
@@ -316,6 +218,7 @@ function coverageStatus (
     if (isPlaceFilled(places, rows.filter(({ esito }) => esito === 'acquisita'), place)) {
       return { stato: 'in_attesa_di_ricevuta' }
     }
-    return { stato: isPlaceFilled(places, rows.filter(isFiled), place) ? 'senza_ricevuta' : 'mai_inviata' }
+    const filed = rows.filter(({ esito }) => isFiled(esito))
+    return { stato: isPlaceFilled(places, filed, place) ? 'senza_ricevuta' : 'mai_inviata' }
   }
 }

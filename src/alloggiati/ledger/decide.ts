@@ -38,7 +38,8 @@ interface DecisionContext {
   scope: SQL
   /** Hooks that can refuse `reinvia`, because it causes another Send. */
   beforeReady: readonly BeforeReady[]
-  account: string | undefined
+  /** The accounts in use. A submission of another account cannot be resent. */
+  inUse: readonly string[]
 }
 
 export function decisionErrors ({ decisione, protocollo }: Readonly<Record<string, unknown>>): FieldError[] {
@@ -48,22 +49,23 @@ export function decisionErrors ({ decisione, protocollo }: Readonly<Record<strin
 
 /**
  * Records a person's decision on a submission, and moves the submission in the same transaction. Only a submission that
- * waits, or that no rule can settle, can be decided. When two persons decide at once, the second decision is refused,
- * because its version is stale.
+ * waits, or that no rule can settle, can be decided. When two persons decide concurrently, the second decision is
+ * refused, because its version is stale.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
  * RegistroNonDisponibile, and errors of `beforeReady` hooks
+ * @returns the account of the submission
  */
 export async function decide (
-  { db, audit, clock, scope, beforeReady, account }: DecisionContext,
+  { db, audit, clock, scope, beforeReady, inUse }: DecisionContext,
   id: number,
   body: DecisionBody,
   author: Author
-): Promise<void> {
+): Promise<string> {
   const { decisione, motivo, protocollo } = body
   const { actor: chi } = author
-  await db.transaction(async (tx) => {
+  return await db.transaction(async (tx) => {
     if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
-    // Bookings are locked before the chain, in the same order as every Send locks them.
+    // Lock the bookings before the chain, as every Send does, to prevent deadlocks.
     const isCancelled = decisione === 'reinvia' && await hasCancelledBooking(tx, id)
     await lockChain(tx)
     const [submission] = await tx.select().from(invii).where(and(scope, eq(invii.id, id))).for('update')
@@ -76,7 +78,7 @@ export async function decide (
     if (!isDecidable(stato) && !canBeWithdrawn) throw new NullaDaDecidere(stato)
     await checkPhrase(tx, id, data_arrivo, body.conferma)
     const circumstances = {
-      data_arrivo, isCancelled, now: clock.now(), today: clock.today(), ownAccount: utente === account
+      data_arrivo, isCancelled, now: clock.now(), today: clock.today(), ownAccount: inUse.includes(utente)
     }
     const facts = { ...await readFacts(tx, id), ...circumstances }
     const reason = findObstacle(decisione, facts)
@@ -84,6 +86,7 @@ export async function decide (
 
     await settle(tx, { id, stato, versione }, { decisione, motivo, protocollo, chi }, facts)
     await audit.append(tx, { ...author, action: 'decisione', object: `invio:${id}`, details: { decisione } })
+    return utente
   })
 }
 
@@ -102,7 +105,7 @@ async function settle (
     .values({ invio_id: id, versione: versione + (isExamined ? 0 : 1), decisione, chi, motivo, protocollo })
   await applyToRows(tx, id, decisione, history)
   const { a, perche } = TARGETS[decisione]
-  // The chain includes the reason, so nobody can change the words of a decision later.
+  // The chain includes the reason, so a later change of the reason is detected.
   await move(tx, id, { da: 'da_verificare', a, chi, perche: `${perche}: ${motivo}` })
 }
 
@@ -151,7 +154,7 @@ async function readFacts (tx: Transaction, id: number) {
   // `decidedAcquired`: only a decision says that the guests were acquired. `proven`: a reply or a receipt proves it.
   const decidedAcquired = acquired.some(({ fonte }) => fonte === 'decisione')
   const proven = acquired.some(({ fonte }) => fonte !== 'decisione')
-  // A person can decide again on a submission that only a decision made acquired.
+  // A person can decide again while only a decision says that the guests were acquired.
   const concerned: RowOutcome[] = [...UNRESOLVED_ROW_OUTCOMES]
   if (decidedAcquired && !proven) concerned.push('acquisita')
   const concernedRows = await tx.$count(schedine, and(eq(schedine.invio_id, id), inArray(schedine.esito, concerned)))
@@ -197,8 +200,8 @@ async function observeAcquired (tx: Transaction, id: number, numero: number): Pr
 }
 
 /**
- * Records that the host asked the questura for a correction, because only the questura can correct its data.
- * @throws InvioNonTrovato; CampiNonValidi for a row that does not belong to the submission
+ * Records that the host asked the questura for a correction. Only the questura can correct its data.
+ * @throws InvioNonTrovato, CampiNonValidi for a row that does not belong to the submission
  */
 export async function recordCorrection (
   tx: Transaction,
@@ -224,7 +227,7 @@ interface DecisionFacts extends HistoryFacts {
   isCancelled: boolean
   now: Date
   today: Day
-  /** The account in use is the one that sent the submission. */
+  /** The account that sent the submission is still in use. */
   ownAccount: boolean
 }
 

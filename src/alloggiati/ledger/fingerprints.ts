@@ -5,12 +5,12 @@ import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
 /** The fields that identify a guest. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'> & {
-  /** The own arrival and departure of a saved guest, which do not identify the guest. */
+  /** The saved guest's own arrival and departure. They do not identify the guest. */
   arrivo?: Day | null | undefined
   partenza?: Day | null | undefined
 }
 
-/** A guest as saved with a booking; null or empty fields are unknown. */
+/** A guest as saved with a booking. Null or empty fields are unknown. */
 export interface SavedGuest {
   cognome: string
   nome: string
@@ -41,13 +41,13 @@ export interface Fingerprints {
   identita: Buffer
   /** The letters of both names in any order, and the birth date. */
   persona: Buffer
-  /** Letters and digits of the document number; null without a document. */
+  /** Letters and digits of the document number. Null without a document. */
   documento: Buffer | null
 }
 
 /**
- * Computes the fingerprints of a guest at an arrival. Other fields do not matter, the apartment included: a guest does
- * not sleep in two apartments on one night.
+ * Computes the fingerprints of a guest at an arrival. The apartment does not matter, because a guest does not sleep in
+ * two apartments on one night.
  */
 export function fingerprint (
   keys: Keys, account: string, { data_arrivo, cognome, nome, data_nascita, num_doc }: Guest

@@ -7,10 +7,10 @@ import { daysWithoutReceipt, RECEIPT_WINDOW_DAYS } from '../receipts/receipt-day
 import type { WatchContext } from './ledger-context.ts'
 import { countByState, scopeOf } from './read-ledger.ts'
 import { currentSuspension } from './suspension.ts'
-import { unfiledBookings } from './coverage.ts'
+import { unfiledBookings } from './unfiled-bookings.ts'
 
 const SIX_HOURS_MS = 6 * 3_600_000
-/** Number of days in which missing receipts are counted. Older receipts than 30 days are lost, and are counted too. */
+/** Missing receipts are counted over this many days, more than the 30 days in which the service returns them. */
 const LOOK_BACK_DAYS = 60
 const AGES = [['1', 1], ['2-6', 6], ['7-24', 24], ['25-30', RECEIPT_WINDOW_DAYS], ['lost', Infinity]] as const
 

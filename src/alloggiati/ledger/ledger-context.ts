@@ -7,7 +7,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import type { Audit } from '#src/services/audit/log.ts'
 import { chainHead, type ChainHead } from '#src/database/chain-head.ts'
-import type { Database } from '#src/database/connect.ts'
+import type { Database, Executor } from '#src/database/connect.ts'
 import type { BeforeReady } from '../police-hooks.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import type { RaiseAlarm } from './alarms/alarm-notifier.ts'
@@ -21,7 +21,7 @@ export interface WatchContext {
   /** Whether the error means a full disk, which is logged elsewhere. */
   isReported?: (err: unknown) => boolean
   alarm: RaiseAlarm
-  /** The mode of the submissions: those to the sandbox, or those to the real service by any account. */
+  /** The watched submissions: those to the sandbox, or those to the real service. Any account may have sent them. */
   mode: PoliceService['mode']
   /** Keys for the fingerprints that identify guests. */
   keys: Keys
@@ -29,14 +29,28 @@ export interface WatchContext {
   name: string
 }
 
-export interface LedgerContext extends WatchContext {
-  service: PoliceService
-  sendQueue: SendQueue
+/** The account of a booking's guests. `missing`: the unit is not assigned, or its establishment has no account. */
+export interface AccountOfBooking {
+  account: string | undefined
+  missing: 'unita' | 'account' | null
+  establishment?: number | undefined
+}
+
+/** The ledger without an account. */
+export interface LedgerBase extends WatchContext {
   chainHead: ChainHead
   timeline: Timeline
   audit: Audit
   /** Hooks that can refuse a submission before it becomes `pronto`. */
   beforeReady: readonly BeforeReady[]
+  /** Reads the present accounts of bookings. Null means guests without a booking. */
+  accountOf (db: Executor, bookings: readonly (number | null)[]): Promise<(id: number | null) => AccountOfBooking>
+}
+
+/** The ledger of one account. */
+export interface LedgerContext extends LedgerBase {
+  service: PoliceService
+  sendQueue: SendQueue
 }
 
 /** Number of slots of each kind. Up to four submissions have a `test` slot, so that no Send waits for a test call. */
@@ -45,9 +59,9 @@ type Slot = keyof typeof LIMITS
 /** A test call slower than this loses its rank in the queue, so that later submissions can overtake it. */
 const RANK_KEPT_MS = 5000
 /** Poll interval while shutdown waits until the send queue is empty. */
-const EMPTY_MS = 20
+const EMPTY_POLL_MS = 20
 
-/** Thrown during shutdown: the next process takes over submissions that are not dispatched. */
+/** Thrown during shutdown. The next process takes over submissions that are not dispatched. */
 export class SendQueueClosed extends Error {}
 
 /** A submission in the send queue, with the slot that it has or waits for. `since` is on the monotonic clock. */
@@ -106,7 +120,7 @@ export class SendQueue {
 
   /** Resolves when the send queue is empty. */
   async empty (): Promise<void> {
-    while (this.#entries.size > 0) await sleep(EMPTY_MS)
+    while (this.#entries.size > 0) await sleep(EMPTY_POLL_MS)
   }
 }
 

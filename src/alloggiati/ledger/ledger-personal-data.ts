@@ -70,7 +70,7 @@ async function describeHeld (db: Executor, booking: number, eraseAfterDays: numb
   ]
 }
 
-/** The submissions of a booking with their records as sent; an erased record is null. */
+/** The submissions of a booking with their records as sent. An erased record is null. */
 async function readSent (db: Executor, booking: number, keys: Keys) {
   const rows = await db
     .select({
@@ -122,10 +122,10 @@ async function receiptDays (db: Executor, booking: number): Promise<{ giorno: Da
 }
 
 /**
- * Erases encrypted records of submissions `days` days after their end: the law requires to destroy transmitted data
- * after the receipt has arrived. Fingerprints, outcomes, receipts and history stay. The records are kept while a person
- * may have to decide on a row, unless the submission was given up. After a partial acquisition they are also kept while
- * a receipt can contradict it.
+ * Erases encrypted records of submissions `days` days after their end: the law requires transmitted data to be
+ * destroyed after the receipt has arrived. Fingerprints, outcomes, receipts and history stay. The records are kept
+ * while a person may have to decide on a row, unless the submission was given up. After a partial acquisition they are
+ * also kept while a receipt can contradict it.
  */
 export async function eraseRecords (db: Database, days: number): Promise<{ submissions: number, rows: number }> {
   const hasRecords = exists(db.select({ one: sql`1` }).from(schedine)

@@ -9,8 +9,8 @@ const KINDS = ['identita', 'persona', 'documento'] as const
 export interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[] }
 
 /**
- * Counts the places of a booking that rows fill, one row per place, and returns the matched rows that have no booking.
- * A saved guest's row fills that guest's place. A row of an unsaved guest fills a place without a saved guest. If it is
+ * Counts the filled places of a booking. Each row fills one place. Also returns the matched rows without a booking. A
+ * saved guest's row fills that guest's place. A row of an unsaved guest fills a place without a saved guest. If it is
  * trusted, it may also fill the place of a saved guest without a row.
  */
 export function fillPlaces<Row extends Candidate> (
@@ -28,8 +28,8 @@ export function fillPlaces<Row extends Candidate> (
 }
 
 /**
- * Whether a guest's place (0-based) is filled: by the guest's own row, or because all places are. Saved guests count as
- * places even above `numero_ospiti`.
+ * Whether a guest's place (0-based) is filled, by the guest's own row or because all places are filled. Every saved
+ * guest has a place, even if there are more than `numero_ospiti`.
  */
 export function isPlaceFilled (places: Places, rows: readonly Candidate[], place: number): boolean {
   const all = Math.max(places.numero_ospiti, places.guests.length)

@@ -7,18 +7,16 @@ import type { Transaction } from '#src/database/connect.ts'
 import { filingDeadline } from '../deadlines.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
-import {
-  requireConfirmed, PrenotazioneCambiata, OspitiOltreLaPrenotazione, SchedineGiaInviate, SchedineInCorso, type Excess
-} from '../sent-errors.ts'
-import { findConflicts, findExcess, findMoved, type Addition, type Conflict } from './conflicts.ts'
-import type { LedgerContext } from './ledger-context.ts'
+import { PrenotazioneCambiata, requireConfirmed } from '../sent-errors.ts'
+import { findConflicts, findElsewhere, findExcess, findMoved, type Addition } from './conflicts.ts'
+import type { LedgerBase } from './ledger-context.ts'
+import { confirmedElsewhere, confirmedOf, referencesOf, type Confirmed } from './obstacles.ts'
 import { findOverlaps } from './overlaps.ts'
 import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { ACCEPTED, attribute, LEASE, lockChain } from './moves.ts'
+import { bookingsElsewhere } from './police-account.ts'
 import { sealLine } from './submission-rows.ts'
 import { readWaiting } from './read-ledger.ts'
-import type { Duplicato } from '#schemas/alloggiati.ts'
-import { isUnderWay } from '#schemas/submission.ts'
 
 export interface Submission {
   account: string
@@ -39,24 +37,25 @@ export interface Submission {
   bookings?: readonly number[]
   /** For rows of saved guests: the version of each booking when the guests were read. */
   versions?: ReadonlyMap<number, number>
-  /** A person's confirmation that these guests are not those sent before, or that the excess is right. */
+  /** A person's confirmation that these are not the guests sent before, or that the excess of guests is right. */
   confirmation?: { motivo: string }
-  /** Called in the transaction that inserts the submission, with its reference. */
+  /** Records the reference elsewhere. `reserve` calls it in the transaction that inserts the submission. */
   recordReference?: (tx: Transaction, ricevuta: string) => Promise<void>
 }
 
 export interface Reserved { id: number, ricevuta: string }
 
-export type Registry = Pick<LedgerContext, 'db' | 'keys' | 'clock' | 'audit' | 'beforeReady'>
+export type Registry = Pick<LedgerBase, 'db' | 'keys' | 'clock' | 'mode' | 'audit' | 'beforeReady' | 'accountOf'>
 
 /**
  * Inserts a submission. From then on its guests are live, so no other submission can include them.
- * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice; SchedineInCorso when those
+ * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when those
  * submissions are in progress. A confirmation lifts both errors, unless a guest is certainly the same.
  * @throws OspitiOltreLaPrenotazione when guests exceed their booking. A confirmation lifts this error.
  * @throws SchedineInCorso when guests exceed their booking and one of its submissions is in progress, even if confirmed
- * @throws PrenotazioneCambiata when a booking changed since its guests were read
- * @throws PrenotazioneNonTrovata when a booking was deleted; PrenotazioneNonConfermata
+ * @throws PrenotazioneCambiata when a booking changed since its guests were read, or belongs to another account
+ * @throws InviataConAltroAccount when guests of a booking were sent with another account. A confirmation lifts it
+ * @throws PrenotazioneNonTrovata when a booking was deleted, PrenotazioneNonConfermata
  * @throws RegistroNonDisponibile, and errors of `beforeReady` hooks
  */
 export function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
@@ -65,7 +64,7 @@ export function reserve (registry: Registry, submission: Submission): Promise<Re
 
 /** Does the same as `reserve`, in the caller's transaction. */
 export async function reserveIn (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
-  const { keys, clock, audit, beforeReady } = registry
+  const { keys, clock, mode, audit, beforeReady } = registry
   const { account, records } = submission
   for (const hook of beforeReady) await hook(tx)
   const bookings = bookingsOf(submission)
@@ -75,6 +74,9 @@ export async function reserveIn (tx: Transaction, registry: Registry, submission
   // A booking was deleted meanwhile: its guests must not be sent.
   if (places.size < ids.length) throw new PrenotazioneNonTrovata()
   for (const [id, { stato }] of places) requireConfirmed({ id, stato })
+  // A unit or an establishment may have changed.
+  const moved = await bookingsElsewhere(registry, tx, account, ids)
+  if (moved.length > 0) throw new PrenotazioneCambiata(moved)
   // Always lock the counter before the chain, because different orders could deadlock.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
@@ -82,14 +84,16 @@ export async function reserveIn (tx: Transaction, registry: Registry, submission
   const { data_arrivo } = records[0]!
   const saved = await savedGuestsOf(tx, [...places.keys()], data_arrivo)
   const conflicts = [
-    ...await findConflicts(tx, keys, account, records),
-    ...await findMoved(tx, keys, account, guests, { stays: places, saved }),
-    ...await findOverlaps(tx, keys, account, guests)
+    ...await findConflicts(tx, keys, mode, records),
+    ...await findMoved(tx, keys, { account, mode }, guests, { stays: places, saved }),
+    ...await findOverlaps(tx, keys, mode, guests)
   ]
   const additions = additionsOf(guests, places, submission.versions && saved)
-  const excess = await findExcess(tx, keys, account, data_arrivo, additions)
+  const excess = await findExcess(tx, keys, mode, data_arrivo, additions)
+  const elsewhere = await findElsewhere(tx, { account, mode }, data_arrivo, additions)
   const obstacles = { conflicts, excess }
-  const confirmed = confirmedOf(submission, obstacles, await readWaiting(tx, referencesOf(obstacles)))
+  const confirmed = confirmedOf(submission, obstacles, await readWaiting(tx, referencesOf(obstacles))) ??
+    confirmedElsewhere(submission, elsewhere)
   const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'plainly'])
   if (confirmed !== undefined) {
     const { operatore: chi, confirmation } = submission
@@ -212,67 +216,4 @@ async function nextReference (tx: Transaction, today: Day): Promise<string> {
     .onConflictDoUpdate({ target: invii_numerazione.giorno, set: { ultimo: sql`${invii_numerazione.ultimo} + 1` } })
     .returning({ n: invii_numerazione.ultimo })
   return `AW-${today.replaceAll('-', '')}-${counter!.n}`
-}
-
-interface Obstacles { conflicts: readonly Conflict[], excess: readonly Excess[] }
-
-interface Confirmed { rows: ReadonlySet<number>, references: string[] }
-
-/**
- * @param waiting the retry times of submissions that wait for a retry, by reference
- * @returns the obstacles that a confirmation lifts. Undefined when there is no obstacle
- * @throws SchedineGiaInviate, SchedineInCorso, OspitiOltreLaPrenotazione
- */
-function confirmedOf (
-  { confirmation, indices }: Submission, { conflicts, excess }: Obstacles, waiting: ReadonlyMap<string, Date>
-): Confirmed | undefined {
-  const certain = conflicts.filter((each) => each.certain)
-  if (conflicts.length > 0 && (confirmation === undefined || certain.length > 0)) {
-    const matches = confirmation === undefined ? conflicts : certain
-    const duplicati = matches.map(({ duplicate }) => renumbered(duplicate, indices))
-    const days = matches.map(({ movedFrom }) => movedFrom)
-    throw underWay(duplicati, waiting) ?? new SchedineGiaInviate(duplicati, {
-      confirmable: certain.length === 0,
-      movedFrom: days.every((day) => day !== undefined) ? days[0] : undefined
-    })
-  }
-  const [first] = excess
-  // A submission in progress may still fail and free its places, so a confirmation is not possible yet.
-  for (const { gia_inviati, prenotazione_id } of excess) {
-    const open = gia_inviati.find(({ stato }) => isUnderWay(stato))
-    if (open) {
-      const waitsUntil = waiting.get(open.ricevuta)
-      throw new SchedineInCorso(open.ricevuta, open.stato, { waitsUntil, prenotazione_id })
-    }
-  }
-  if (first && confirmation === undefined) throw new OspitiOltreLaPrenotazione(first)
-  if (conflicts.length === 0 && first === undefined) return undefined
-  return {
-    // With another arrival the row has other fingerprints, so no unique index refuses it. Unmarked, it can be found.
-    rows: new Set(conflicts.flatMap(({ duplicate, movedFrom }) => movedFrom === undefined ? duplicate.ospite : [])),
-    references: [...new Set(referencesOf({ conflicts, excess }))]
-  }
-}
-
-function referencesOf ({ conflicts, excess }: Obstacles): string[] {
-  return [
-    ...conflicts.flatMap(({ duplicate }) => duplicate.ricevuta ?? []),
-    ...excess.flatMap(({ gia_inviati }) => gia_inviati.map(({ ricevuta }) => ricevuta))
-  ]
-}
-
-function renumbered (duplicate: Duplicato, indices: Submission['indices']): Duplicato {
-  if (indices === undefined) return duplicate
-  const { ospite, altro_ospite } = duplicate
-  const other = altro_ospite === undefined ? {} : { altro_ospite: indices[altro_ospite]! }
-  return { ...duplicate, ospite: indices[ospite]!, ...other }
-}
-
-/** The error for a list whose only obstacles are submissions in progress. */
-function underWay (
-  duplicati: readonly Duplicato[], waiting: ReadonlyMap<string, Date>
-): SchedineInCorso | undefined {
-  const [first] = duplicati
-  if (!duplicati.every(({ stato }) => isUnderWay(stato)) || !first?.ricevuta || !first.stato) return undefined
-  return new SchedineInCorso(first.ricevuta, first.stato, { waitsUntil: waiting.get(first.ricevuta), duplicati })
 }

@@ -8,9 +8,9 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 
-/* The apartments with which guests were sent. Their ids belong to the account. */
+/* The apartments in sent rows. Apartment ids are valid only for one account. */
 
-/** Whether the account sent guests of the last 30 days with an apartment, as accounts that manage apartments do. */
+/** Whether the account manages apartments: in the last 30 days it sent a guest with an apartment. */
 export async function usesApartments (db: Executor, account: string, day: Day): Promise<boolean> {
   const [found] = await db.select({ id: invii.id }).from(invii).where(and(
     eq(invii.utente, account), gt(invii.data_arrivo, addDays(day, -MAX_DECLARED_NIGHTS)),
@@ -19,7 +19,7 @@ export async function usesApartments (db: Executor, account: string, day: Day): 
   return found !== undefined
 }
 
-/** The apartments of each booking's live rows. A booking without any is not in the map. */
+/** The apartments in each booking's live rows. The map has no entry for a booking without apartments. */
 export async function sentApartments (
   db: Executor, account: string, bookings: readonly number[]
 ): Promise<ReadonlyMap<number, number[]>> {
@@ -37,8 +37,8 @@ export async function sentApartments (
 }
 
 /**
- * A stay with the apartment of its unit, or of its earlier Sends, unless it names one.
- * @throws CampiNonValidi when the Sends had several
+ * If the stay has no apartment, adds the apartment of its unit or its earlier Sends.
+ * @throws CampiNonValidi when the earlier Sends had several apartments
  */
 export async function withApartment<Stay extends { id?: number | undefined, id_appartamento?: number | undefined }> (
   stay: Stay, db: Executor, account: string

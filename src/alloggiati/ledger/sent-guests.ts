@@ -21,8 +21,8 @@ export function unmatchedRows<Row extends SentGuest> (
 }
 
 /**
- * Adds to each row its guest. A row without a match belongs to another guest. So does a second row with the same
- * arrival, because a person has confirmed it.
+ * Adds its guest to each row. A row without a match belongs to another guest. A second row with the same arrival does
+ * too, because a person has confirmed it.
  */
 export function withGuests<Row extends SentGuest> (
   keys: Keys, rows: readonly Row[], guests: readonly Guest[]
@@ -37,7 +37,7 @@ export function withGuests<Row extends SentGuest> (
   })
 }
 
-/** The place of each row's guest. Rows of guests whose data changed since take the remaining places, in order. */
+/** The place of each row's guest. A row whose guest has changed takes a remaining place, in order. */
 export function placesOfRows (keys: Keys, rows: readonly SentGuest[], guests: readonly Guest[]): number[] {
   const known = withGuests(keys, rows, guests).map(({ guest }) => guests.indexOf(guest as Guest))
   const left = [...new Array(rows.length + guests.length).keys()].filter((place) => !known.includes(place))

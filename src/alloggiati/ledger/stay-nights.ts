@@ -18,7 +18,7 @@ export interface ComparedStay {
   days: readonly GuestDays[]
   /** The fingerprints of each saved guest, with their arrival day. */
   guests: readonly (readonly PrintsAt[])[]
-  /** Rows with an arrival in the stay. While a moved stay is corrected, its rows count from the arrival. */
+  /** Rows with an arrival in the stay. Rows of a moved stay that are being corrected count from the arrival. */
   rows: readonly SentRow[]
 }
 
@@ -55,7 +55,7 @@ export function unsavedGuests (numero_ospiti: number, days: readonly GuestDays[]
   return Math.max(0, numero_ospiti - peakOccupancy(days))
 }
 
-/** The arrivals of a stay: its check-in, and arrivals of guests on other days. Rows of 30 nights from each count. */
+/** The arrivals of a stay: its check-in, and guests' arrivals on other days. For each, rows of 30 nights count. */
 export function arrivalsOf (compared: ComparedStay): Arrivals[] {
   const { stay: { check_in, numero_ospiti }, days } = compared
   const later = days.flatMap(({ arrival }) => arrival === check_in ? [] : arrival)
@@ -92,9 +92,8 @@ export function printsOfArrival ({ days, guests }: ComparedStay, place: number):
 }
 
 /**
- * Leaves out rows of the same guests with another arrival: they declare other nights, and must not fill the place of
- * another guest. Keeps such a row if the questura is asked to correct it, and the guest has no row of the right
- * arrival.
+ * Leaves out rows of the same guests with another arrival. Such rows declare other nights, and must not fill the place
+ * of another guest. Keeps such a row if its correction was requested and the guest has no row of the right arrival.
  */
 export function rowsOfArrivals (
   compared: ComparedStay, places: readonly number[], rows: readonly SentRow[]
@@ -112,8 +111,8 @@ interface GuestRows { days?: GuestDays, prints?: readonly PrintsAt[], rows: Sent
 
 /**
  * Assigns each row to one guest: to the matching saved guest, else to an unsaved guest. If no guest is unsaved, or the
- * row is being corrected, it belongs to a saved guest without rows, whose name and document were corrected. Every list,
- * alarm and Send uses this result to know the nights declared for each guest.
+ * row is being corrected, it belongs to a saved guest without rows, whose name and document were corrected. Lists,
+ * alarms and Sends all use this result.
  */
 function assignRows ({ stay, days, guests, rows }: ComparedStay): { saved: GuestRows[], unsaved: GuestRows[] } {
   const saved = days.map((days, place): GuestRows => ({ days, prints: guests[place]!, rows: [] }))
@@ -146,15 +145,15 @@ export interface Undeclared {
   night: Day
   guests: number
   /**
-   * The arrivals of those guests whose rows have another name, birth date and document. These guests stay longer, so
-   * they are not also missing on their arrival.
+   * The arrivals of those guests who have no row, or only rows with another name, birth date and document. These guests
+   * are due for this night, so they are not also missing on their arrival.
    */
-  renamed: readonly Day[]
+  withoutRow: readonly Day[]
 }
 
 /**
  * Finds the first night from one day to another, both included, that is not declared for guests who were declared
- * before. The 31st night from the arrival of a guest, and every 30th after it, is due in any case.
+ * before. The 31st night of a guest, and every 30th night after it, is due in any case.
  */
 export function firstUndeclared (
   compared: ComparedStay, { from, to }: { from: Day, to: Day }, isCounted: Counted = () => true
@@ -169,12 +168,12 @@ export function firstUndeclared (
   const assigned = assignRows(compared)
   for (const night of [...new Set(nights)].toSorted()) {
     const guests = undeclaredOn(assigned, stay, night, isCounted)
-    if (guests.length > 0) return { night, guests: guests.length, renamed: renamedArrivals(guests) }
+    if (guests.length > 0) return { night, guests: guests.length, withoutRow: arrivalsWithoutRow(guests, stay) }
   }
   return undefined
 }
 
-/** The arrivals of a stay of more than 30 nights after the first, if each one declares 30. */
+/** The later arrivals in the records of a stay of more than 30 nights, if each record declares 30. */
 function renewalsOf (arrival: Day, departure: Day): Day[] {
   const periods = Math.ceil(daysBetween(arrival, departure) / MAX_DECLARED_NIGHTS)
   return Array.from({ length: Math.max(0, periods - 1) }, (_, n) => addDays(arrival, (n + 1) * MAX_DECLARED_NIGHTS))
@@ -194,11 +193,20 @@ function undeclaredOn (
   })
 }
 
-function renamedArrivals (guests: readonly GuestRows[]): Day[] {
+function arrivalsWithoutRow (guests: readonly GuestRows[], { check_in }: Stay): Day[] {
   return guests.flatMap(({ days, prints = [], rows }) => {
-    const areOthers = rows.length > 0 && rows.every((row) => !row.isTrusted && !isOfGuests(row, [prints]))
-    return days !== undefined && areOthers ? days.arrival : []
+    const areOthers = rows.every((row) => days !== undefined && !row.isTrusted && !isOfGuests(row, [prints]))
+    return areOthers ? days?.arrival ?? check_in : []
   })
+}
+
+/** The number of guests with no row for their arrival, but with a row that counts for nights after the 30th. */
+export function guestsSentLate (compared: ComparedStay, isCounted: Counted): number {
+  const { saved, unsaved } = assignRows(compared)
+  return [...saved, ...unsaved].filter(({ days, rows }) => {
+    const until = addDays(days?.arrival ?? compared.stay.check_in, MAX_DECLARED_NIGHTS)
+    return rows.every(({ data_arrivo }) => data_arrivo >= until) && rows.some(isCounted)
+  }).length
 }
 
 /** The number of guests who are present in a night, and the number of them with a row that declares it. */

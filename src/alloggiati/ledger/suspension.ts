@@ -3,7 +3,7 @@ import { invii_sospensioni as suspensions } from '#drizzle/tables/decisions.ts'
 import { HeadFileError, type ChainHead } from '#src/database/chain-head.ts'
 import type { Executor } from '#src/database/connect.ts'
 import type { AlarmCase } from './alarms/alarm-notifier.ts'
-import type { LedgerContext } from './ledger-context.ts'
+import type { LedgerBase } from './ledger-context.ts'
 
 const COLUMNS = { motivo: suspensions.motivo, chi: suspensions.chi, dal: suspensions.dal }
 
@@ -21,7 +21,7 @@ const UNREADABLE =
   'La fine della storia annotata nella cartella dati non si può leggere: non si sa se l’archivio è quello vero. ' +
   'Rimettere a posto il file ledger-chain.json, poi riprendere gli invii'
 
-/** The reason to suspend: the database lacks the chain head noted in `DATA_DIR`, or that file is unreadable. */
+/** The reason to suspend: the database lacks the chain head noted in `DATA_DIR`, or its file is unreadable. */
 export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
     return await chainHead.isIn(db) ? undefined : OLDER
@@ -69,12 +69,12 @@ export async function resumeSending (db: Executor, chi: string): Promise<void> {
 }
 
 /**
- * Returns the current suspension. First it suspends sending and raises an alarm, if the database lacks the chain head
- * noted in `DATA_DIR`, that file is unreadable, or the database is a promoted replica. Call it outside a transaction,
- * because a rollback of the caller must not undo the suspension.
+ * Returns the current suspension. First checks whether the database has the chain head noted in `DATA_DIR`, and is no
+ * promoted replica. If not, or if the head is unreadable, it suspends sending and raises an alarm. Call it outside a
+ * transaction, because a rollback of the caller must not undo the suspension.
  */
 export async function checkSuspension (
-  { db, chainHead, timeline, alarm }: Pick<LedgerContext, 'db' | 'chainHead' | 'timeline' | 'alarm'>
+  { db, chainHead, timeline, alarm }: Pick<LedgerBase, 'db' | 'chainHead' | 'timeline' | 'alarm'>
 ): Promise<Suspension | undefined> {
   const isPromoted = await timeline.isPromoted(db)
   const fault = await faultOfHead(db, chainHead) ?? (isPromoted ? PROMOTED : undefined)

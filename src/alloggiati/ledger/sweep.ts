@@ -1,67 +1,80 @@
-import { and, eq, gt, lt, ne, notInArray, or, sql, type SQL } from 'drizzle-orm'
+import { and, eq, gt, lt, notInArray, or, sql, type SQL } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { isOneOf } from '#src/database/columns.ts'
 import { alarmFolder } from './alarms/alarm-notifier.ts'
-import type { LedgerContext, WatchContext } from './ledger-context.ts'
+import type { LedgerBase, LedgerContext, WatchContext } from './ledger-context.ts'
 import { LEASE, lockChain, move, RETRY } from './moves.ts'
 import { checkSuspension, faultOfHead } from './suspension.ts'
 import { carryOut } from './sending/dispatch.ts'
 import type { State } from '#schemas/submission.ts'
 import type { Executor } from '#src/database/connect.ts'
-import { giveUp, NOT_WRITTEN_DOWN, recordLostAttempt } from './sending/record-verdict.ts'
+import { giveUp, NOT_RECORDED, recordLostAttempt } from './sending/record-verdict.ts'
 import { scopeOf } from './read-ledger.ts'
 
-/** How long a sweep waits for its submissions. The pause between sweeps is longer, so the next sweep is not delayed. */
+/** Maximum time that a sweep waits for its submissions. The interval is longer, so no sweep is delayed. */
 const FOLLOW_MS = 20_000
 
 /**
- * Recovers submissions of dead processes, at start and every 30 seconds, by the database's clock. Claimed ones become
- * ready again. Dispatched ones become unknown and raise an alarm. Then it sends ready submissions that no process has
- * claimed, except those already in the send queue of this process. First it compares the chain head with the one noted
- * in `DATA_DIR`, and updates the note. So the notes of two processes differ by at most one sweep.
+ * Runs at start and every 30 seconds. It compares the chain head with the one in `DATA_DIR`, and updates that file. So
+ * the files of two processes differ by at most one sweep. It recovers submissions of killed processes: claimed ones
+ * become ready, dispatched ones become unknown and raise an alarm. Then it sends ready submissions that no process has
+ * claimed and that are not in this process's send queue.
  */
-export async function sweep (context: LedgerContext): Promise<void> {
-  const { db, log, isReported, sendQueue, service } = context
-  await compareHead(context)
-  await renewQueueLeases(context)
-  await endExpired(context, { account: service.account, sendQueue: sendQueue.ids() })
-  const ready = await findExpired(db, 'pronto', sendQueue.ids(), eq(invii.utente, service.account))
-  // A submission that fails must not block the others.
-  const carried = ready.map(({ id }) => carryOut(context, id, false).catch((err: unknown) => {
-    if (!isReported?.(err)) log.error({ err, invio: id }, 'a submission could not be processed')
-  }))
-  if (!sendQueue.shutdownSignal.aborted) await waitAtMost(FOLLOW_MS, Promise.all(carried))
+export async function sweep (base: LedgerBase, { names, ledgers }: InUse = onlyOf(base)): Promise<void> {
+  const { db, log, isReported } = base
+  await compareHead(base)
+  const sendQueue = ledgers.flatMap((ledger) => ledger.sendQueue.ids())
+  await renewQueueLeases(base, sendQueue)
+  await endExpired(base, { accounts: names, sendQueue })
+  const carried: Promise<unknown>[] = []
+  for (const ledger of ledgers) {
+    const ready = await findExpired(db, 'pronto', ledger.sendQueue.ids(), eq(invii.utente, ledger.service.account))
+    // A submission that fails must not block the others.
+    carried.push(...ready.map(({ id }) => carryOut(ledger, id, false).catch((err: unknown) => {
+      if (!isReported?.(err)) log.error({ err, invio: id }, 'a submission could not be processed')
+    })))
+  }
+  if (!ledgers.some((ledger) => ledger.sendQueue.shutdownSignal.aborted)) {
+    await waitAtMost(FOLLOW_MS, Promise.all(carried))
+  }
+}
+
+/** The accounts in use, by name, and the ledgers of those that can send. */
+interface InUse { names: readonly string[], ledgers: readonly LedgerContext[] }
+
+function onlyOf (base: LedgerBase): InUse {
+  const ledgers = 'service' in base ? [base as LedgerContext] : []
+  return { names: ledgers.map(({ service }) => service.account), ledgers }
 }
 
 /** If the head cannot be read or noted, the rest of the sweep still runs. */
-async function compareHead (context: LedgerContext): Promise<void> {
+async function compareHead (context: LedgerBase): Promise<void> {
   const { db, log, isReported, chainHead } = context
   await checkSuspension(context)
   try {
     if (await faultOfHead(db, chainHead) === undefined) await chainHead.update(db)
   } catch (err) {
-    if (!isReported?.(err)) log.error({ err }, 'the chain head could not be noted: until it is, nothing is sent')
+    if (!isReported?.(err)) log.error({ err }, 'the chain head could not be noted, and nothing is sent meanwhile')
     await alarmFolder(context, err)
   }
 }
 
 /** Renews the leases of this process's send queue, so that no other process takes these submissions. */
-async function renewQueueLeases ({ db, sendQueue }: LedgerContext): Promise<void> {
-  const ids = sendQueue.ids()
+async function renewQueueLeases ({ db }: LedgerBase, ids: readonly number[]): Promise<void> {
   if (ids.length === 0) return
   await db.update(invii).set({ lease_fino_al: LEASE }).where(and(isOneOf(invii.id, ids), eq(invii.stato, 'pronto')))
 }
 
-/** The account of this process (null without credentials), and the ids in its send queue. */
-interface Own { account: string | null, sendQueue: readonly number[] }
+/** The accounts in use, and the ids in the send queues of this process. */
+interface Own { accounts: readonly string[], sendQueue: readonly number[] }
 
 /**
  * Ends submissions with expired leases, by the database's clock. Claimed ones become ready again. Dispatched ones
- * become unknown and raise an alarm. Ready ones of an unused account are given up. It works without credentials for the
- * police service.
+ * become unknown and raise an alarm. Ready ones of an unused account are abandoned. The function needs no credentials
+ * for the police service.
  */
-export async function endExpired (context: WatchContext, own: Own = { account: null, sendQueue: [] }): Promise<void> {
+export async function endExpired (context: WatchContext, own: Own = { accounts: [], sendQueue: [] }): Promise<void> {
   const { db, name, alarm } = context
   const { sendQueue } = own
   for (const { id, claim } of await findExpired(db, 'preso', sendQueue)) {
@@ -82,18 +95,18 @@ export async function endExpired (context: WatchContext, own: Own = { account: n
       if (submission) await recordLostAttempt(tx, id, tentativo, name)
       return submission !== undefined
     })
-    if (recorded) await alarm('unknown-outcome', { invio: id, ricevuta, tentativo, errore: NOT_WRITTEN_DOWN })
+    if (recorded) await alarm('unknown-outcome', { invio: id, ricevuta, tentativo, errore: NOT_RECORDED })
   }
   await endAbandoned(context, own)
 }
 
 /**
- * Gives up ready submissions of an account that is no longer in use: they cannot be sent. If an earlier attempt may
- * have been acquired, a person decides.
+ * Abandons ready submissions of an account that is no longer in use, because no process can send them. If an earlier
+ * attempt may have been acquired, a person decides.
  */
-async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, sendQueue }: Own): Promise<void> {
+async function endAbandoned ({ db, name, mode, log }: WatchContext, { accounts, sendQueue }: Own): Promise<void> {
   const abandoned = and(
-    account === null ? undefined : ne(invii.utente, account),
+    notInArray(invii.utente, [...accounts]),
     scopeOf(mode),
     lt(invii.lease_fino_al, sql`now() - interval '15 minutes'`)
   )
@@ -115,8 +128,8 @@ async function endAbandoned ({ db, name, mode, log }: WatchContext, { account, s
 
 /**
  * Finds submissions with expired leases, of any account, in order of deadline. A lease longer than the maximum was
- * written with a wrong clock, and counts as expired. Each result includes its claim. The caller compares it, and
- * changes nothing when another worker has claimed the submission meanwhile.
+ * written with a wrong clock, and counts as expired. Each result includes its claim, so that the caller can check that
+ * no other worker has claimed the submission meanwhile.
  */
 function findExpired (db: Executor, stato: State, sendQueue: readonly number[], condition?: SQL) {
   return db

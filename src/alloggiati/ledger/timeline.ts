@@ -4,13 +4,13 @@ import type { Executor } from '#src/database/connect.ts'
 import { isTransient } from '#src/database/problems.ts'
 
 /**
- * Detects that the ledger is on a promoted standby. It may lack the last commits of its primary, and a hash chain
- * cannot detect the loss of its last links. PostgreSQL increments the timeline at every promotion. The ledger stores
- * the timeline in the database, so that every process detects a promotion, even with an empty `DATA_DIR`.
+ * Detects that the ledger is on a promoted standby. The standby may lack the last commits of its primary, and a hash
+ * chain cannot detect the loss of its last links. PostgreSQL increments the timeline at every promotion. The ledger
+ * stores the timeline in the database, so that every process detects a promotion, even with an empty `DATA_DIR`.
  */
 export interface Timeline {
   isPromoted (db: Executor): Promise<boolean>
-  /** Stores the current server as the server of the ledger. */
+  /** Stores the current PostgreSQL server as the server of the ledger. */
   recordServer (db: Executor): Promise<void>
 }
 

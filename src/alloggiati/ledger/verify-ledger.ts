@@ -6,7 +6,7 @@ import type { Executor } from '#src/database/connect.ts'
 import type { Day } from '#src/lib/time.ts'
 import { ACCEPTED } from './moves.ts'
 
-/** Submissions checked by one statement, to stay within the statement timeout. */
+/** Number of submissions that one statement checks, to stay within the statement timeout. */
 const BATCH = 500
 
 /** The submissions to verify, by day of arrival. Without bounds, the whole ledger is verified. */

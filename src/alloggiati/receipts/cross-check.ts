@@ -1,14 +1,15 @@
 import { and, inArray, sql } from 'drizzle-orm'
 import type { BookingToVerify, CrossCheckQuery, ProlongedStay, WaitReason } from '#schemas/receipts.ts'
 import { isUnderWay, isUnresolved, LIVE_ROW_OUTCOMES } from '#schemas/submission.ts'
-import { staysByArrival, type StayWithGuests } from '#src/bookings/index.ts'
+import { establishmentIds, establishmentsOf, staysByArrival, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
+import type { Executor } from '#src/database/connect.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { surelyCovered, type Comparison, type SentRow } from '../ledger/coverage-rows.ts'
 import { coverageCounter, isLive } from '../ledger/coverage.ts'
 import {
-  arrivalsOf, firstUndeclared, type Arrivals, type ComparedStay, type Undeclared
+  arrivalsOf, firstUndeclared, guestsSentLate, type Arrivals, type ComparedStay, type Undeclared
 } from '../ledger/stay-nights.ts'
 import { scopeOf } from '../ledger/read-ledger.ts'
 import { differingDays } from '../ledger/reconcile/discrepancies.ts'
@@ -16,9 +17,12 @@ import { differingDays } from '../ledger/reconcile/discrepancies.ts'
 /** Bookings read per query. */
 const BATCH = 8000
 /** Maximum uncovered bookings per query, to bound memory. */
-const UNCOVERED = 2000
+const UNCOVERED = 500
 
-type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'>
+type Stay = Pick<StayWithGuests, 'id' | 'nome_cognome' | 'check_in' | 'numero_notti' | 'numero_ospiti'> & {
+  /** The establishment of its unit. Undefined without a unit, or if there is only one establishment. */
+  struttura_id?: number | undefined
+}
 
 /** A stay with three numbers of guests: those who arrived, those on a stored receipt, and those in live submissions. */
 interface CountedStay extends Stay {
@@ -28,7 +32,7 @@ interface CountedStay extends Stay {
   /** The submission whose receipt is expected first. */
   awaited: SentRow | undefined
   undeclared: Undeclared | undefined
-  /** When all guests are received: the first night that is declared but on no receipt, with its guests. */
+  /** If receipts cover all guests: the first declared night that is on no receipt, with its guests. */
   renewed: Undeclared | undefined
   /** The first arrival with a guest in no live submission. */
   unsent: Arrivals | undefined
@@ -37,14 +41,17 @@ interface CountedStay extends Stay {
 function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay {
   const arrivals = arrivalsOf(compared).filter(({ day }) => day <= today)
   const sum = (of: (each: Arrivals) => number) => arrivals.reduce((total, each) => total + of(each), 0)
-  const [arrived, received] = [sum(({ guests }) => guests), sum(({ count }) => count(isReceived))]
+  const arrived = sum(({ guests }) => guests)
+  const counted = (isCounted: (row: SentRow) => boolean) =>
+    Math.min(arrived, sum(({ count }) => count(isCounted)) + guestsSentLate(compared, isCounted))
+  const received = counted(isReceived)
   const nights = { from: stay.check_in, to: today }
   const undeclared = firstUndeclared(compared, nights)
   return {
     ...stay,
     arrived,
     received,
-    sent: Math.min(arrived, sum(({ count }) => count(isLive))),
+    sent: counted(isLive),
     awaited: firstAwaited(compared.rows),
     undeclared,
     renewed: received < arrived ? undefined : without(firstUndeclared(compared, nights, isReceived), undeclared),
@@ -52,7 +59,7 @@ function countStay (stay: Stay, compared: ComparedStay, today: Day): CountedStay
   }
 }
 
-/** The guests of the first argument who are not among those of the second. Only the same night is subtracted. */
+/** Subtracts the guests of the second argument from the first, if both are about the same night. */
 function without (first: Undeclared | undefined, other: Undeclared | undefined): Undeclared | undefined {
   if (first === undefined || first.night !== other?.night) return first
   return first.guests > other.guests ? { ...first, guests: first.guests - other.guests } : undefined
@@ -72,16 +79,16 @@ interface Batch extends Record<string, unknown> {
 
 /**
  * Compares arrived bookings with receipts, as a stream of JSON. A booking is covered when all its guests are acquired
- * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count. Rows sent before the
- * last change of a booking count only for guests whom it still has. Guests in no live submission are in `mancanti`,
- * guests of a live one without a receipt in `in_attesa`, so that none is sent again by hand. A booking that is not
- * confirmed any more is due to nobody, but its sent guests stay in `in_attesa` until a receipt decides. `proroghe`
- * lists stays with a night that is not declared. `discordanze` lists days whose receipt differs from the ledger. No
- * connection is held while a slow client reads.
+ * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count, or later ones if only
+ * those were sent. Rows sent before the last change of a booking count only for guests whom it still has. `mancanti`
+ * lists guests in no live submission. `in_attesa` lists guests in a live submission without a receipt, so that no host
+ * sends them again. A booking that is no longer confirmed has no due guests, but its sent guests stay in `in_attesa`
+ * until a receipt decides. `proroghe` lists stays with a night that is not declared. `discordanze` lists days whose
+ * receipt differs from the ledger. The stream holds no connection while a slow client reads.
  */
 export function crossCheck (comparison: CrossCheck, query: CrossCheckQuery): JsonPieces {
   return async function * check (acquireSlot) {
-    acquireSlot()
+    await acquireSlot()
     yield * compare(comparison, query)
   }
 }
@@ -92,7 +99,7 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   // Runs in parallel with the batches, on another connection.
   const days = differingDays(db, mode, { from: da, to: until })
   days.catch(() => {})
-  const look = coverageCounter(comparison)
+  const count = coverageCounter(comparison)
   const waiting: string[] = []
   const prolonged: string[] = []
   let bookings = 0
@@ -101,7 +108,8 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   // Keeps only the text of a batch while the client reads, to free the memory of its rows.
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
     const batch = await readBatch(comparison, { from: da, to: until }, after)
-    const counted = await look(batch.uncovered, (stay, compared) => countStay(stay, compared, today))
+    const stays = await withHouses(db, batch.uncovered)
+    const counted = await count(stays, (stay, compared) => countStay(stay, compared, today))
     for (const stay of counted) if (stay.undeclared) prolonged.push(JSON.stringify(presentNight(stay, stay.undeclared)))
     bookings += batch.bookings
     covered += batch.bookings - counted.filter(({ received, arrived }) => received < arrived).length
@@ -109,7 +117,7 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     const lines = counted.flatMap((stay) => {
       const { arrived: guests, sent } = stay
       waiting.push(...awaitedLines(comparison, stay, deadlines))
-      const missing = guests - sent - (stay.undeclared?.renamed.length ?? 0)
+      const missing = guests - sent - (stay.undeclared?.withoutRow.length ?? 0)
       return missing > 0 ? JSON.stringify(present(stay, missing, deadlines, stay.unsent)) : []
     })
     return { json: lines.join(','), last: batch.last }
@@ -120,14 +128,20 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     if (json !== '') separator = ','
     after = last
   }
-  // Last, because a booking that replaces a cancelled one counts its guests.
+  // Read last, because sent guests of a cancelled booking may count for the booking that replaces it.
   const closed = await readClosed(comparison, { from: da, to: until })
-  for (const stay of await look(closed, (stay, compared) => countStay(stay, compared, today))) {
+  for (const stay of await count(await withHouses(db, closed), (stay, compared) => countStay(stay, compared, today))) {
     waiting.push(...awaitedLines(comparison, stay, new Map()))
   }
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
     `"proroghe":[${prolonged.join(',')}],` +
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
+}
+
+async function withHouses (db: Executor, stays: readonly Stay[]): Promise<Stay[]> {
+  if (stays.length === 0 || (await establishmentIds(db)).length < 2) return [...stays]
+  const houses = await establishmentsOf(db, stays.map(({ id }) => id))
+  return stays.map((stay) => ({ ...stay, struttura_id: houses.get(stay.id) }))
 }
 
 /** The lines of a stay in `in_attesa`. */
@@ -165,7 +179,7 @@ function whyAwaited (
 
 /** @param deadlines cache for one batch, because the computation of deadlines takes most of its time */
 function present (
-  { id, nome_cognome, check_in, numero_notti }: Stay,
+  { id, struttura_id, nome_cognome, check_in, numero_notti }: Stay,
   ospiti_mancanti: number,
   deadlines: Map<string, string>,
   { day, nights }: Pick<Arrivals, 'day' | 'nights'> = { day: check_in, nights: numero_notti }
@@ -173,16 +187,17 @@ function present (
   const arrival = `${day} ${nights}`
   const scadenza = deadlines.get(arrival) ?? filingDeadline(day, nights).toISOString()
   deadlines.set(arrival, scadenza)
-  return { prenotazione_id: id, nome_cognome, check_in, scadenza, ospiti_mancanti }
+  return { prenotazione_id: id, struttura_id, nome_cognome, check_in, scadenza, ospiti_mancanti }
 }
 
 /** The first undeclared night of a prolonged stay. */
 function presentNight (
-  { id, nome_cognome, check_in, numero_notti }: Stay, { night, guests }: Undeclared
+  { id, struttura_id, nome_cognome, check_in, numero_notti }: Stay, { night, guests }: Undeclared
 ): ProlongedStay {
   const nights = daysBetween(night, addDays(check_in, numero_notti))
   return {
     prenotazione_id: id,
+    struttura_id,
     nome_cognome,
     check_in,
     dal: night,
@@ -207,7 +222,7 @@ async function readClosed (
     order by p.check_in, p.id`)
 }
 
-/** The next bookings by arrival, up to both limits; `last` is null when no others follow. */
+/** The next bookings by arrival, within both limits above. `last` is null when no others follow. */
 async function readBatch (
   { db, mode, today }: Comparison, arrivals: { from: Day | undefined, to: Day }, after: Position | undefined
 ): Promise<Batch> {

@@ -29,8 +29,8 @@ interface Failure { reason: Extract<WaitReason, 'credenziali_rifiutate' | 'servi
 export type DueReceipts = ReturnType<typeof dueReceipts>
 
 /**
- * Fetches receipts that prove a submission, as soon as the service may have them. All callers share one run. Failures
- * are only in memory, so a restarted server asks the service once more.
+ * Fetches receipts of sent submissions, as soon as the service may have them. All callers share one run. Failures are
+ * only in memory, so a restarted server asks the service once more.
  */
 export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day: Day) => Promise<unknown>) {
   const failures = new Map<Day, Failure>()
@@ -68,7 +68,7 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     }
   }
 
-  /** @throws the first failure, after the other fetches; after refused credentials it makes no further fetch */
+  /** @throws the first failure, after the other fetches. After refused credentials it makes no further fetch */
   async function run (due: Promise<Day[]>): Promise<void> {
     const days = await due
     const errors: unknown[] = []

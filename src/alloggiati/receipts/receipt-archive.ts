@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto'
-import { and, desc, eq, gte, isNotNull, isNull, or, sql } from 'drizzle-orm'
+import { and, desc, eq, gte, isNotNull, isNull, notInArray, or, sql } from 'drizzle-orm'
 import { ricevute as receipts, ricevute_letture as fetches } from '#drizzle/tables/alloggiati.ts'
 import { addDays, instantInRome, italianDay, type Clock, type Day } from '#src/lib/time.ts'
 import type { Database, Executor } from '#src/database/connect.ts'
@@ -16,7 +16,7 @@ import { FAILURES_IN_A_ROW, isEarlyCopy, RECEIPT_WINDOW_DAYS } from './receipt-d
 const COMPLETE_HOUR = 6
 const NEVER = new AbortController().signal
 
-/** The instant from which a fetch of a day's receipt counts. */
+/** From this instant on a fetched receipt of the day is final. */
 export function completeFrom (day: Day): Date {
   return instantInRome(addDays(day, 1), COMPLETE_HOUR)
 }
@@ -31,20 +31,24 @@ interface Archive {
   clock: Clock
   /** Aborts fetches when shutdown begins. */
   closing?: AbortSignal
+  /** The accounts in use. Receipts of others belong to earlier accounts. */
+  inUse?: () => Promise<readonly string[]>
 }
 
-/** An archive with its due receipts, which include the failed downloads of this process. */
+/** The archive and the due receipts. They include the failed downloads of this process. */
 interface Watched extends Archive { due: DueReceipts }
 
 /**
- * Stores the daily receipts. The first copy after `COMPLETE_HOUR` is final, because proofs derived from it must not
+ * Stores the daily receipts. The first copy after `COMPLETE_HOUR` is final, because outcomes derived from it must not
  * change. Every fetch is recorded.
  */
 export function receiptArchive (options: Archive) {
   const due = dueReceipts(options, (day) => fetchReceipt(archive, day))
   const archive: Watched = { ...options, due }
   return {
-    getReceipt: (day: Day) => getReceipt(archive, day),
+    /** The account whose receipts are fetched. Null without credentials. */
+    account: options.service?.account ?? null,
+    getReceipt: (day: Day, more?: { earlier: boolean }) => getReceipt(archive, day, more),
     fetchReceipt: (day: Day) => fetchReceipt(archive, day),
     fetchMissing: () => fetchMissing(archive),
     readAgain: () => readAgain(archive),
@@ -58,7 +62,7 @@ export function receiptArchive (options: Archive) {
 
 /**
  * Fetches the receipt of a day, even if a copy is stored. The result has no `pdf` if the service has no receipt, which
- * does not prove that nothing was sent. `differs`: the totals differ from those of the stored copy.
+ * does not mean that nothing was sent. `differs`: the totals differ from the totals of the stored copy.
  * @throws CredenzialiMancanti, SoapTransportError, AlloggiatiCredentialsError
  */
 async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watched, day: Day) {
@@ -93,13 +97,14 @@ const NONE_SENT =
 
 /**
  * Returns the stored receipt of a day, or fetches it. An early copy is fetched again, and returned if the service
- * fails. Includes receipts of earlier accounts.
- * @throws RicevutaNonTrovata for today, for the future, and if neither the archive nor the service has a receipt;
- * PoliceFault; CredenzialiMancanti
+ * fails.
+ * @param more.earlier includes receipts of accounts that are not in use any more
+ * @throws RicevutaNonTrovata for today, for the future, and if neither the archive nor the service has a receipt,
+ * PoliceFault, CredenzialiMancanti
  */
-async function getReceipt (archive: Watched, day: Day): Promise<Buffer> {
+async function getReceipt (archive: Watched, day: Day, { earlier } = { earlier: true }): Promise<Buffer> {
   const { service, clock } = archive
-  const kept = await readKept(archive, day)
+  const kept = await readKept(archive, day, earlier)
   if (kept && !kept.isEarly) return kept.pdf
   if (day >= clock.today() || day < addDays(clock.today(), -RECEIPT_WINDOW_DAYS)) {
     if (kept) return kept.pdf
@@ -115,28 +120,32 @@ async function getReceipt (archive: Watched, day: Day): Promise<Buffer> {
   }
 }
 
-/** The copy of the current account, else of another account in the same mode. */
+/** The copy of the current account, else of an earlier account in the same mode. */
 async function readKept (
-  { db, service, mode }: Archive, day: Day
+  { db, service, mode, inUse = async () => [] }: Archive, day: Day, earlier: boolean
 ): Promise<{ pdf: Buffer, isEarly: boolean } | undefined> {
+  const own = eq(receipts.utente, service?.account ?? '')
   const [kept] = await db.select({ pdf: receipts.pdf, isEarly }).from(receipts)
-    .where(and(scopeOf(mode, receipts.utente), eq(receipts.giorno, day)))
-    .orderBy(desc(eq(receipts.utente, service?.account ?? '')), receipts.utente).limit(1)
+    .where(and(
+      scopeOf(mode, receipts.utente), eq(receipts.giorno, day),
+      earlier ? or(own, notInArray(receipts.utente, [...await inUse()])) : own
+    ))
+    .orderBy(desc(own), receipts.utente).limit(1)
   return kept
 }
 
 /**
  * Fetches receipts of the last 30 days without a final copy. A failed day does not stop the others. Does nothing
  * without credentials.
- * @throws the first failure, at the end; a refused login at once
+ * @throws the first failure at the end, and a refused login at once
  */
 async function fetchMissing (archive: Watched): Promise<void> {
   const { db, service, clock } = archive
   if (service === null) return
   const first = addDays(clock.today(), -RECEIPT_WINDOW_DAYS)
-  const looks = await readLastLooks(db, service.account, first)
+  const fetched = await lastCopyFetches(db, service.account, first)
   const missing = Array.from({ length: RECEIPT_WINDOW_DAYS }, (_, at) => addDays(first, at))
-    .filter((day) => !((looks.get(day) ?? 0) >= completeFrom(day).getTime()))
+    .filter((day) => !((fetched.get(day) ?? 0) >= completeFrom(day).getTime()))
   const failures: unknown[] = []
   let inARow = 0
   for (const day of missing) {
@@ -153,8 +162,8 @@ async function fetchMissing (archive: Watched): Promise<void> {
 }
 
 /**
- * Parses stored receipts whose totals are missing, because a newer version of this server may be able to. The entry has
- * the time at which the copy was fetched.
+ * Parses stored receipts without totals again, because a newer version of this server may understand them. The added
+ * fetch has the fetch time of the copy.
  */
 async function readAgain ({ db, mode }: Archive): Promise<void> {
   const unread = await db.select({ utente: receipts.utente, giorno: receipts.giorno, pdf: receipts.pdf })
@@ -176,8 +185,8 @@ const isEarly = isEarlyCopy(sql`ricevute`)
 
 const isUnread = or(isNull(receipts.schedine), isNull(receipts.notti))
 
-/** The time of each day's last fetch, in milliseconds. */
-async function readLastLooks (db: Executor, account: string, from: Day): Promise<Map<Day, number>> {
+/** The time in milliseconds of the last fetch that returned a receipt, for each day. */
+async function lastCopyFetches (db: Executor, account: string, from: Day): Promise<Map<Day, number>> {
   const found = await db.select({ day: fetches.giorno, at: sql<string>`max(${fetches.letta_il})` }).from(fetches)
     .where(and(eq(fetches.utente, account), gte(fetches.giorno, from), isNotNull(fetches.sha256)))
     .groupBy(fetches.giorno)
@@ -196,7 +205,7 @@ const MAX_TOTAL = 2_147_483_647
 /** Parses the totals from a receipt's PDF. An unreadable PDF gives nulls. The archive stores it anyway. */
 export async function readTotals (pdf: Buffer): Promise<ReceiptTotals> {
   try {
-    // With single blanks, the patterns run in linear time.
+    // The patterns run in linear time because all blanks are single.
     const text = (await extractText(pdf)).replace(/\s+/g, ' ')
     return { schedine: findNumber(SCHEDINE, text), notti: findNumber(NIGHTS, text) }
   } catch {

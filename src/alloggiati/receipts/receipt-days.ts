@@ -31,7 +31,7 @@ export function isEarlyCopy (copy: SQL): SQL<boolean> {
     at time zone 'Europe/Rome'`
 }
 
-/** Whether a copy proves its day. An early copy does so only if its totals equal all calls acquired on that day. */
+/** Whether a copy is complete. An early copy is so only if its totals equal all calls acquired on that day. */
 export function provesDay (copy: SQL): SQL<boolean> {
   return sql`(not (${isEarlyCopy(copy)}) or (${copy}.schedine, ${copy}.notti) = (
     select sum(coalesce(k.schedine, c.schedine)), sum(coalesce(k.notti, c.notti))
@@ -42,13 +42,13 @@ export function provesDay (copy: SQL): SQL<boolean> {
 }
 
 /**
- * Finds days of all accounts of a mode, both bounds included, with an attempt that is unknown, or acquired and not yet
- * proven by a receipt. Ordered by day.
+ * Finds days of all accounts of a mode, both bounds included, in order. Each has an attempt that is unknown, or
+ * acquired and not yet on a stored receipt.
  */
 export async function unprovenDays (
   db: Executor, mode: Mode, { from, to }: { from: Day, to: Day }
 ): Promise<readonly AttemptDay[]> {
-  // An attempt around midnight may also count on the next day. A partly acquired submission keeps its state, and only
+  // An attempt around midnight may also belong to the next day. A partly acquired submission keeps its state, and only
   // waits for the receipt of its day.
   return db.execute<AttemptDay & Record<string, unknown>>(sql`
     select a.utente as account, d.giorno::date::text as day, bool_or(r.giorno is not null) as "hasReceipt",

@@ -7,11 +7,10 @@ import { DepositBody, DepositResponse } from '#schemas/deposit.ts'
 import { InvioDetail } from '#schemas/invio.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { authorOf } from '#src/services/audit/log.ts'
-import { InvioFallito } from '../errors.ts'
 import { recordDeposit } from '../ledger/decide.ts'
 import { readSubmission, scopeOf } from '../ledger/read-ledger.ts'
-import { accept, type SchedineContext } from '../schedine/accept-schedine.ts'
-import { findBooking } from '../schedine/submission.ts'
+import { accept, accountFor, type SchedineContext } from '../schedine/accept-schedine.ts'
+import { tieToBooking } from '../schedine/submission.ts'
 import { stayGivenErrors } from './schedine-routes.ts'
 
 const REGISTRA_DEPOSITO = {
@@ -25,7 +24,7 @@ const REGISTRA_DEPOSITO = {
     operationId: 'registraDeposito',
     errorCodes: [
       'PRENOTAZIONE_NON_TROVATA', 'PRENOTAZIONE_NON_CONFERMATA', 'OSPITI_CAMBIATI', 'OSPITI_OLTRE_LA_PRENOTAZIONE',
-      'SCHEDINE_GIA_INVIATE', 'INVIO_IN_CORSO', 'VALIDAZIONE', 'CREDENZIALI_MANCANTI'
+      'SCHEDINE_GIA_INVIATE', 'INVIATA_CON_ALTRO_ACCOUNT', 'INVIO_IN_CORSO', 'VALIDAZIONE', 'CREDENZIALI_MANCANTI'
     ],
     summary: 'Registra le schedine comunicate con il file per la PEC, che così non mancano più. Non invia nulla',
     body: DepositBody,
@@ -41,16 +40,18 @@ const DEPOSITED = [
   'schedina registrata come comunicata per altra via', 'schedine registrate come comunicate per altra via'
 ] as const
 
-/** Records guests who were declared by certified mail, because the service does not accept their arrival any more. */
+/** Route that records guests declared by certified mail, whose arrival the service does not accept any more. */
 export const depositRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
   const { db } = app
-  const { ledger, mode, keys } = context
+  const { mode, keys } = context
   for (const schema of [InvioDetail, InvioDuplicate]) app.addSchema(schema)
 
   app.post('/api/v1/invii/deposito', REGISTRA_DEPOSITO, async (request, reply) => {
     const { motivo, protocollo, confermo_diverso, ...file } = request.body
-    const { stay, records, lines, leaders } = await accept(context, file, 'mail')
-    if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
+    const named = await accountFor(context, file)
+    const accepted = await accept(context, file, named, 'mail')
+    const { stay, records, lines, leaders } = accepted
+    const { ledger, prenotazione_id } = await tieToBooking(context, accepted, named)
     const { actor: operatore, ip } = authorOf(request)
     const { id } = await recordDeposit(ledger, {
       account: ledger.service.account,
@@ -61,7 +62,7 @@ export const depositRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext
       lines,
       leaders,
       id_appartamento: stay.id_appartamento,
-      prenotazione_id: await findBooking(db, stay, records[0]!),
+      prenotazione_id,
       ...confermo_diverso === true && { confirmation: { motivo } },
       recordReference: (tx) => request.noteDone(tx)
     }, { motivo, protocollo })

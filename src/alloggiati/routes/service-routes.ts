@@ -6,6 +6,8 @@ import {
 } from '#schemas/apartment.ts'
 import { ErrorBody, Ref } from '#schemas/common.ts'
 import { POLICE_ERRORS } from '#schemas/errors/groups.ts'
+import { AccountQuery } from '#schemas/police-account.ts'
+import type { PoliceAccounts } from '../accounts/police-accounts.ts'
 import { addApartment, disableApartment, listApartments } from '../service/apartment-calls.ts'
 import { CredenzialiMancanti } from '../errors.ts'
 import type { PoliceService } from '../service/police-service.ts'
@@ -26,8 +28,9 @@ const LIST_APPARTAMENTI = {
   config: { access: 'auth' },
   schema: {
     operationId: 'listAppartamenti',
-    errorCodes: [...POLICE_ERRORS],
+    errorCodes: ['STRUTTURA_NON_TROVATA', ...POLICE_ERRORS],
     summary: 'Gli appartamenti attivi dell’account',
+    querystring: AccountQuery,
     response: { 200: ApartmentList, 503: Ref(ErrorBody) }
   }
 } satisfies RouteShorthandOptions
@@ -37,8 +40,9 @@ const ADD_APPARTAMENTO = {
   config: { access: 'admin', idempotent: true, headers: { sends: { Location: [] } } },
   schema: {
     operationId: 'addAppartamento',
-    errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
+    errorCodes: ['STRUTTURA_NON_TROVATA', 'APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
     summary: 'Aggiunge un appartamento all’account',
+    querystring: AccountQuery,
     body: ApartmentBody,
     response: { 201: ApartmentResponse(201), 422: refused, 503: Ref(ErrorBody) }
   }
@@ -48,9 +52,10 @@ const DISABLE_APPARTAMENTO = {
   config: { access: 'admin' },
   schema: {
     operationId: 'disableAppartamento',
-    errorCodes: ['APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
+    errorCodes: ['STRUTTURA_NON_TROVATA', 'APPARTAMENTO_RIFIUTATO', 'ESITO_SCONOSCIUTO', ...POLICE_ERRORS],
     summary: 'Disabilita un appartamento, per sempre',
     params: ApartmentParams,
+    querystring: AccountQuery,
     response: { 200: ApartmentResponse(200), 422: refused, 503: Ref(ErrorBody) }
   }
 } satisfies RouteShorthandOptions
@@ -61,7 +66,7 @@ const CHECK_ALLOGGIATI = {
     operationId: 'checkAlloggiati',
     errorCodes: [...POLICE_ERRORS],
     summary: 'Prova la connessione e le credenziali',
-    // 503 has two shapes, because overload has the common one.
+    // 503 has two shapes: a failed check, and the common error body for overload.
     response: { 200: CheckResponse, 503: Type.Union([Ref(CheckFailure), Ref(ErrorBody)]) }
   }
 } satisfies RouteShorthandOptions
@@ -80,40 +85,43 @@ const LIST_SCHEDINE_SANDBOX = {
   config: { access: 'auth' },
   schema: {
     operationId: 'listSchedineSandbox',
+    errorCodes: ['STRUTTURA_NON_TROVATA', 'CREDENZIALI_MANCANTI'],
     summary: 'Le schedine acquisite dalla sandbox',
+    querystring: AccountQuery,
     response: { 200: SandboxRecords }
   }
 } satisfies RouteShorthandOptions
 
 interface ServiceRoutesOptions {
-  service: PoliceService | null
+  accounts: PoliceAccounts
+  mode: PoliceService['mode']
   clock: Clock
   tables (): Promise<Tables>
-  /** Called when the service has accepted the credentials. */
-  onAccepted (): void
 }
 
 /** Routes of the service, its code tables, and its apartments, for accounts of category "Gestione Appartamenti". */
 export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (
-  app, { service, clock, tables, onAccepted }
+  app, { accounts, mode, clock, tables }
 ) => {
   for (const schema of [Apartment, ApartmentRefused, CheckFailure, Codice, Codici]) app.addSchema(schema)
 
   app.get('/api/alloggiati/check', CHECK_ALLOGGIATI, async () => {
-    const answer = await check(service)
-    onAccepted()
+    const account = await accounts.of()
+    const answer = await check(account?.ledger.service ?? null)
+    account?.archive.retryRefused()
     return answer
   })
-  app.get('/api/v1/appartamenti', LIST_APPARTAMENTI, async () => ({ data: await listApartments(connected()) }))
+  app.get('/api/v1/appartamenti', LIST_APPARTAMENTI, async ({ query }) =>
+    ({ data: await listApartments(await connected(query)) }))
   app.post('/api/v1/appartamenti', ADD_APPARTAMENTO, async (request, reply) => {
     refuseName(request.body.comune_codice, await tables(), clock.today())
-    await addApartment(connected(), request.body)
+    await addApartment(await connected(request.query), request.body)
     await request.noteDone(app.db)
     reply.code(201)
     return { message: 'Appartamento aggiunto: il servizio gli ha dato un id, che è nell’elenco', status: 201 }
   })
-  app.delete('/api/v1/appartamenti/:id', DISABLE_APPARTAMENTO, async ({ params: { id } }) => {
-    await disableApartment(connected(), id)
+  app.delete('/api/v1/appartamenti/:id', DISABLE_APPARTAMENTO, async ({ params: { id }, query }) => {
+    await disableApartment(await connected(query), id)
     const message = `Appartamento ${id} disabilitato: non si può riattivare, solo aggiungere di nuovo con un altro id`
     return { message, status: 200 }
   })
@@ -124,15 +132,15 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
     if (isKnown(request.headers['if-none-match'], tag)) return reply.code(304).send(null)
     return codici(current, request.query)
   })
-  if (service?.mode === 'sandbox') {
-    const { utente } = service
-    app.get('/api/alloggiati/sandbox/schedine', LIST_SCHEDINE_SANDBOX, async () => (
-      { data: await acquired(app.db, utente) }))
+  if (mode === 'sandbox') {
+    app.get('/api/alloggiati/sandbox/schedine', LIST_SCHEDINE_SANDBOX, async ({ query }) => (
+      { data: await acquired(app.db, (await connected(query)).utente) }))
   }
 
-  function connected (): PoliceService {
-    if (service === null) throw new CredenzialiMancanti()
-    return service
+  async function connected ({ struttura_id }: AccountQuery): Promise<PoliceService> {
+    const account = await accounts.of(struttura_id)
+    if (account === null) throw new CredenzialiMancanti()
+    return account.ledger.service
   }
 }
 

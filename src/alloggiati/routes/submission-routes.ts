@@ -13,7 +13,8 @@ import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { DEFAULT_LIMIT, nextLink } from '#src/lib/paging.ts'
 import { addDays, type Clock } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
-import type { LedgerContext } from '../ledger/ledger-context.ts'
+import type { AccountsInUse, PoliceAccounts } from '../accounts/police-accounts.ts'
+import type { LedgerBase, LedgerContext } from '../ledger/ledger-context.ts'
 import { decide, decisionErrors, recordCorrection } from '../ledger/decide.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { countSubmissions, scopeOf, readSubmission, readSubmissionPage } from '../ledger/read-ledger.ts'
@@ -24,8 +25,7 @@ import type { ChainHead } from '#src/database/chain-head.ts'
 import { verifyLedger } from '../ledger/verify-ledger.ts'
 
 interface SubmissionRoutesOptions {
-  /** Null without credentials. Past submissions can still be read. */
-  ledger: LedgerContext | null
+  accounts: PoliceAccounts
   mode: 'sandbox' | 'production'
   keys: Keys
   clock: Clock
@@ -103,11 +103,11 @@ const WITHIN_MS = 20_000
 
 /** Routes to list and read submissions, decide on one, and record that its correction was requested. */
 export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
-  app, { ledger, mode, keys, clock }
+  app, { accounts, mode, keys, clock }
 ) => {
   const { db, audit, submissionHooks: { beforeReady } } = app
   const scope = scopeOf(mode)
-  const decisions = { db, audit, clock, scope, beforeReady, account: ledger?.service.account }
+  const decisions = { db, audit, clock, scope, beforeReady }
   for (const schema of [Invio, InvioDetail]) app.addSchema(schema)
 
   app.get('/api/v1/invii', LIST_INVII, async (request, reply) => {
@@ -128,8 +128,10 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   })
   app.post('/api/v1/invii/:id/decisione', DECIDI_INVIO, async (request, reply) => {
     const { params: { id }, body } = request
-    const sender = body.decisione === 'reinvia' ? await readyToSend(ledger) : undefined
-    await decide(decisions, id, body, authorOf(request))
+    const inUse = await accounts.read()
+    if (body.decisione === 'reinvia') await requireSending(accounts.base, inUse)
+    const utente = await decide({ ...decisions, inUse: inUse.names }, id, body, authorOf(request))
+    const sender = body.decisione === 'reinvia' ? inUse.named(utente)?.ledger : undefined
     if (sender) await sendAgain(sender, id)
     const data = await readSubmission(db, keys, scope, id)
     reply.header('etag', etag(data.versione))
@@ -158,10 +160,9 @@ export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptio
 }
 
 /** Refuses a resend without credentials, and while sending is suspended. */
-async function readyToSend (ledger: LedgerContext | null): Promise<LedgerContext> {
-  if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
-  return ledger
+async function requireSending (base: LedgerBase, { accounts }: AccountsInUse): Promise<void> {
+  if (accounts.length === 0) throw new InvioFallito('CREDENZIALI_MANCANTI')
+  if (await checkSuspension(base)) throw new InvioFallito('INVII_SOSPESI')
 }
 
 /**

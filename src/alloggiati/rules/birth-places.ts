@@ -11,7 +11,7 @@ type ComuneLookup =
 
 /** The place of birth, as far as the input determines it. */
 export interface BirthPlace {
-  /** Code of the birth state: given, or implied by the comune; `''` if unknown. */
+  /** Code of the birth state: given, or implied by the comune. `''` if unknown. */
   stateCode: string
   state: Stato | undefined
   /** Abbreviation of the province: as given, or the comune's if none or a former one is given. `''` if unknown. */
@@ -30,8 +30,8 @@ interface Context { tables: Tables, born: Day | undefined, today: Day }
 
 /**
  * Resolves the place of birth. For a birth abroad the comune may be empty or repeat the state's code, which then fills
- * an empty state. An Italian comune fills an empty state with Italy. Its province replaces an empty province, and the
- * province of the time of birth.
+ * an empty state. An Italian comune fills an empty state with Italy. The province of the comune replaces an empty
+ * province, or a province to which the comune belonged at the birth.
  */
 export function resolveBirth (
   given: { comune: string; provincia: string; stato: string }, { tables, born }: Context

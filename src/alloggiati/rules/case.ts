@@ -11,12 +11,12 @@ import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './
 export interface Input {
   ospiti: readonly unknown[]
   soggiorno: Readonly<Record<string, unknown>>
-  /** The nights of each guest, when they are not those of the stay. */
+  /** The nights of each guest, if they differ from the nights of the stay. */
   nights?: readonly number[] | undefined
   tables: Tables
   /** Today in Europe/Rome. */
   today: Day
-  /** The channel by which the schedine reach the police; the service by default. */
+  /** The channel by which the schedine reach the police. The service by default. */
   channel?: Channel
 }
 
@@ -28,7 +28,7 @@ export interface GuestCase {
   index: number
   /** The trimmed text fields. Missing fields are `''`. */
   fields: Readonly<Record<SchedinaField, string>>
-  /** The guest type. An unknown type is looked up by name, else a document makes a single guest; otherwise `''`. */
+  /** The guest type. If unknown, it is looked up by name. Else a guest with a document is single. Otherwise `''`. */
   type: string
   sex: 'M' | 'F' | undefined
   cognome: Folded
@@ -163,8 +163,8 @@ function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['
 }
 
 /**
- * Prepares the days of a guest: the own ones, else those of the stay. `before` and `after` count the days from the
- * arrival of the stay to the own arrival and departure.
+ * Prepares the days of a guest: the guest's own days, else the days of the stay. `before` and `after` count the days
+ * from the arrival of the stay to the own arrival and departure.
  */
 function daysOf (guest: unknown, { arrival, nights }: ReturnType<typeof stayOf>) {
   const texts = textsOf(guest)

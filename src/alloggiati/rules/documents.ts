@@ -4,8 +4,8 @@ interface NumberFormat { patterns: readonly RegExp[], description: string }
 /**
  * Number formats of the commonest Italian documents by type, without blanks. A mismatch is only a warning, because
  * older models exist, and hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal
- * of the Ministry of the Interior (CA00000AA; the first electronic cards had 7 digits and 2 letters), Motorizzazione
- * (licence: U1 and 8 signs since 2013, province and 8 signs before).
+ * of the Ministry of the Interior (CA00000AA, but the first electronic cards had 7 digits and 2 letters),
+ * Motorizzazione (licence: U1 and 8 signs since 2013, province and 8 signs before).
  */
 const ITALIAN_FORMATS: Readonly<Record<string, NumberFormat>> = {
   PASOR: { patterns: [/^[A-Z]{2}\d{7}$/, /^\d{6}[A-Z]$/], description: 'come YA0000000' },
@@ -19,7 +19,7 @@ const PASSPORT: NumberFormat = { patterns: [/^(?=.*\d)[A-Z0-9]{5,9}$/], descript
 /** Any document: a shorter number, or one without a digit, is probably a typing error. */
 const ANY_DOCUMENT: NumberFormat = { patterns: [/^(?=.*\d).{5,}$/], description: 'almeno 5 segni, tra cui una cifra' }
 
-/** Describes the expected format if `number` (folded) does not match it; otherwise undefined. */
+/** Describes the expected format if `number` (folded) does not match it. Otherwise undefined. */
 export function unusualNumber (type: string, number: string, issuedInItaly: boolean): string | undefined {
   const italian = issuedInItaly ? ITALIAN_FORMATS[type] : undefined
   const { patterns, description } = italian ?? (type === 'PASOR' ? PASSPORT : ANY_DOCUMENT)

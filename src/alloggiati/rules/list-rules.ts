@@ -3,7 +3,7 @@ import type { Rule } from './rule.ts'
 
 const CODES: readonly string[] = GUEST_TYPES.map(({ codice }) => codice)
 
-/** The way on for a member who arrives later or stays longer, since a sent leader cannot be sent again. */
+/** The advice for a member who arrives later or stays longer, since a sent leader cannot be sent again. */
 const ALONE =
   '. Se il suo capo è già stato comunicato o è partito, indicarlo come ospite singolo (16), con il suo documento'
 

@@ -9,7 +9,7 @@ export const OWN_DAYS_RULES: readonly Rule[] = [
   {
     id: 'arrivo-proprio-non-valido',
     field: 'arrivo',
-    message: 'L’arrivo dell’ospite «{valore}» {giusta}',
+    message: 'L’arrivo dell’ospite «{valore}» {consiglio}',
     source: 'Tracciato, campo 2',
     applies: ({ days: { givenArrival, ownArrival } }) =>
       givenArrival !== '' && ownArrival === undefined && dayAdvice(givenArrival)
@@ -44,7 +44,7 @@ export const OWN_DAYS_RULES: readonly Rule[] = [
   {
     id: 'partenza-propria-non-valida',
     field: 'partenza',
-    message: 'La partenza dell’ospite «{valore}» {giusta}',
+    message: 'La partenza dell’ospite «{valore}» {consiglio}',
     source: 'Tracciato, campo 3',
     applies: ({ days: { givenDeparture, ownDeparture } }) =>
       givenDeparture !== '' && ownDeparture === undefined && dayAdvice(givenDeparture)
@@ -78,7 +78,7 @@ export const OWN_DAYS_RULES: readonly Rule[] = [
   }
 ]
 
-/** The far future is no day that a message could name. */
+/** More nights would give a departure that is not a valid date in a message. */
 const MAX_NIGHTS = 100_000
 
 function addNights (arrival: Day, nights: number): Day {

@@ -6,7 +6,7 @@ import { ENCODING_DOUBT, probably } from '#src/lib/wrong-encoding.ts'
 import { FIELDS } from '../codec/layout.ts'
 import type { GuestCase } from './case.ts'
 import { describeCharacters } from './confusable-letters.ts'
-import { dayAdvice, type Rule } from './rule.ts'
+import { dayAdvice, type Rule, type Values } from './rule.ts'
 
 const UNUSUAL_AGE = 100
 /** The highest recorded age is 122. */
@@ -19,9 +19,12 @@ const singleName = (name: string) =>
   'Nel dubbio chiedere alla Questura'
 const ONLY_M_OR_F =
   '. Se il documento non lo indica, o indica X, scegliere M o F da un altro documento o chiedendo all’ospite'
-const firstOf = (text: string) => {
+const birthAdvice = (text: string): Values => {
   const first = firstDayOf(text)
-  return first === undefined ? '' : `. Se il documento non indica il giorno o il mese, indicare ${first}`
+  if (first === undefined) return dayAdvice(text)
+  const consiglio = 'è incompleta. Se nessun documento indica il giorno o il mese, di norma si comunica il primo: ' +
+    `indicare ${first}`
+  return { valore: text, consiglio, proposta: first }
 }
 
 /** Rules about the guest's identity. */
@@ -57,11 +60,10 @@ export const PERSON_RULES: readonly Rule[] = [
   {
     id: 'nascita-non-valida',
     field: 'data_nascita',
-    message: 'La data di nascita «{valore}» {giusta}{consiglio}',
+    message: 'La data di nascita «{valore}» {consiglio}',
     source: 'Tracciato, campo 7; errore del servizio «Data di Nascita Errata»',
     applies: ({ fields: { data_nascita }, born }) =>
-      data_nascita !== '' && born === undefined &&
-      { ...dayAdvice(data_nascita), consiglio: firstOf(data_nascita) }
+      data_nascita !== '' && born === undefined && birthAdvice(data_nascita)
   },
   {
     id: 'nascita-futura',
@@ -113,7 +115,7 @@ export function isMinor (guest: GuestCase): boolean {
   return ageOf(guest) >= 0 && ageOf(guest) < FULL_AGE
 }
 
-/** Age in years at the arrival (today if unknown); -1 if the birth date is missing or later. */
+/** Age in years at the arrival (today if unknown). -1 if the birth date is missing or after that day. */
 function ageOf ({ born, today, stay: { arrival } }: GuestCase): number {
   const on: Day = arrival ?? today
   return born !== undefined && born <= on ? ageInYears(born, on) : -1

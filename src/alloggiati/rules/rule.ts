@@ -13,7 +13,7 @@ export type Values = Readonly<Record<string, string | number | undefined>>
 export interface Rule {
   id: string
   field: RemarkField
-  /** The guest types to which the rule applies; all by default. */
+  /** The guest types to which the rule applies. All by default. */
   concerns?: readonly string[]
   /** Severity `error` by default, which blocks a submission. */
   severity?: 'warning'
@@ -27,10 +27,10 @@ export interface Rule {
 
 export const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id_appartamento'] as const
 
-/** A guest's own days, if they are not those of the stay. */
+/** A guest's own days, if they differ from the days of the stay. */
 export const OWN_DAY_FIELDS = ['arrivo', 'partenza'] as const
 
-/** The possible subjects of a remark, by API name; `ospiti` is the whole list. */
+/** The possible subjects of a remark, by API name. `ospiti` is the whole list. */
 type RemarkField = SchedinaField | typeof STAY_FIELDS[number] | typeof OWN_DAY_FIELDS[number] | 'ospiti'
 
 /** Fields whose names differ between record and API. */
@@ -48,14 +48,14 @@ export function apiName (field: FieldFault['field']): string {
   return API_NAMES[field] ?? field
 }
 
-/** The advice about a value that is no valid day. It gives the right spelling for a day in another notation. */
+/** The advice about a value that is not a valid day. It gives the right spelling for a day in another notation. */
 export function dayAdvice (text: string): Values {
   const valore = text.length > VALUE_MAX ? `${text.slice(0, VALUE_MAX)}…` : text
   const proposta = readDay(text)
-  const giusta = proposta === undefined
+  const consiglio = proposta === undefined
     ? 'non è un giorno del calendario: scrivere la data come AAAA-MM-GG'
     : `va scritta come ${proposta}`
-  return { valore, giusta, proposta }
+  return { valore, consiglio, proposta }
 }
 
 /** Lists the comuni that a host has to choose from, for a message. */

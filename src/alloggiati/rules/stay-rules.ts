@@ -12,7 +12,7 @@ const TOO_EARLY = 'il servizio accetta un arrivo da quel giorno: inviare allora'
 const TOO_LATE = 'il servizio non accetta altre date. Per un arrivo precedente scaricare il file per la PEC (POST ' +
   '/api/alloggiati/file)'
 
-/** The arrivals that the channel accepts, if that of the guest is no such day. */
+/** The arrivals that the channel accepts, if the guest's arrival is not one of them. */
 export function outOfWindow ({ days: { arrival, nights = 0 }, today, yesterday, channel }: GuestCase): false | Values {
   const first = channel === 'mail' ? addDays(today, -MAIL_DAYS) : yesterday
   if (arrival === undefined || (arrival >= first && arrival <= today)) return false
@@ -27,7 +27,7 @@ export function outOfWindow ({ days: { arrival, nights = 0 }, today, yesterday, 
       }
 }
 
-/** The way on for an arrival before the first one that certified mail takes. */
+/** The advice for an arrival before the first one that certified mail accepts. */
 function beforeMail (arrival: Day, nights: number, first: Day): string {
   const declared = Math.ceil(daysBetween(arrival, first) / MAX_DECLARED_NIGHTS) * MAX_DECLARED_NIGHTS
   const earlier = '. Per le notti di prima rivolgersi alla Questura'
@@ -47,7 +47,7 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'arrivo-non-valido',
     field: 'check_in',
-    message: 'La data di arrivo «{valore}» {giusta}',
+    message: 'La data di arrivo «{valore}» {consiglio}',
     source: 'Tracciato, campo 2',
     applies: ({ stay }) => stay.checkIn !== '' && stay.arrival === undefined && dayAdvice(stay.checkIn)
   },
@@ -68,7 +68,7 @@ export const STAY_RULES: readonly Rule[] = [
   {
     id: 'partenza-non-valida',
     field: 'check_out',
-    message: 'La data di partenza «{valore}» {giusta}',
+    message: 'La data di partenza «{valore}» {consiglio}',
     source: 'Tracciato, campo 3: senza numero_notti i giorni si contano fino alla partenza',
     applies: ({ stay: { givenNights, givenCheckOut, checkOut } }) =>
       givenNights === undefined && givenCheckOut !== '' && checkOut === undefined && dayAdvice(givenCheckOut)
@@ -77,7 +77,7 @@ export const STAY_RULES: readonly Rule[] = [
     id: 'partenza-ignorata',
     field: 'check_out',
     severity: 'warning',
-    message: 'La data di partenza «{valore}» {giusta}. Vale numero_notti ({notti})',
+    message: 'La data di partenza «{valore}» {consiglio}. Vale numero_notti ({notti})',
     source: 'Nostra: con numero_notti la partenza non si usa',
     applies: ({ stay: { nights, givenCheckOut, checkOut } }) =>
       nights !== undefined && givenCheckOut !== '' && checkOut === undefined &&

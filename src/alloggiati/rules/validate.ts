@@ -24,7 +24,7 @@ export interface AcceptedList {
   records: RecordSchedina[]
   /** The encoded line of each record. */
   lines: string[]
-  /** For each guest, the index of the group's leader. A guest without a leader has the own index. */
+  /** For each guest, the index of the group's leader. For a guest without a leader, it is the guest's own index. */
   leaders: number[]
 }
 
@@ -49,7 +49,7 @@ export function validate (input: Input): Validation {
       accepted.records.push(record)
       accepted.leaders.push(guest.leader)
     } catch (error) {
-      /* c8 ignore next -- only a defect of the program throws another error, which is no remark on a guest */
+      /* c8 ignore next -- only a defect of the program throws another error, which is not a remark on a guest */
       if (!(error instanceof CodecError)) throw error
       errors.push({ ospite: guest.index, campo: apiName(error.field), messaggio: error.message })
     }

@@ -3,6 +3,8 @@ import { DOCUMENT_FIELDS, type Schedina, type Segnalazione, type Soggiorno } fro
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
 import { InvioFallito } from '../errors.ts'
+import { chooseAccount, type Chosen } from '../accounts/choose-account.ts'
+import type { PoliceAccounts } from '../accounts/police-accounts.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { withApartment } from '../ledger/sent-apartments.ts'
 import type { Channel } from '../rules/case.ts'
@@ -11,9 +13,8 @@ import type { Tables } from '../tables/code-tables.ts'
 
 /** Dependencies of the routes that accept schedine. */
 export interface SchedineContext {
-  /** Null without credentials. Then no submission can be sent. */
-  ledger: LedgerContext | null
-  /** Keys for the fingerprints of guests, which are compared with those of sent guests. */
+  accounts: PoliceAccounts
+  /** Keys for the fingerprints of guests, which are compared with the fingerprints of sent guests. */
   keys: Keys
   mode: LedgerContext['mode']
   clock: Clock
@@ -40,7 +41,7 @@ export interface Accepted extends AcceptedList, Pick<Order, 'indices' | 'version
   warnings: readonly Segnalazione[]
 }
 
-const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id', 'id_appartamento'] as const
+const STAY_FIELDS = ['check_in', 'check_out', 'numero_notti', 'id', 'id_appartamento', 'struttura_id'] as const
 
 /** Warnings about fields in which the two objects for the stay differ. */
 function differences ({ prenotazione, soggiorno }: Pick<Order, 'prenotazione' | 'soggiorno'>): Segnalazione[] {
@@ -65,14 +66,14 @@ export async function validateGuests (
   })
 }
 
-/** The remarks on a list that begins with `dal`. Those on the arrival refer to `dal` instead. */
+/** If the caller named `dal`, remarks on the arrival refer to `dal` instead. */
 export function namedByCaller (remarks: readonly Segnalazione[], dal: Day | undefined): Segnalazione[] {
   return remarks.map((each) => dal !== undefined && each.campo === 'check_in' ? { ...each, campo: 'dal' } : each)
 }
 
 /**
- * Adds to errors about the document of a guest why the guest needs one, and the way on.
- * @param reasons remarks on guests who are sent differently than stored, by their place in the booking
+ * Adds to errors about a guest's document the reason why the guest needs one, and the next step.
+ * @param reasons remarks on guests who are sent with other data than stored, by their place in the booking
  */
 export function withReasons (
   errors: readonly Segnalazione[], reasons: readonly Segnalazione[], places: readonly number[] | undefined
@@ -87,14 +88,15 @@ export function withReasons (
 
 /**
  * Validates a request and returns its guests as records and lines.
+ * @param chosen the account of the request, if a booking or the caller names it already
  * @throws InvioFallito (VALIDAZIONE) if a rule is broken, CampiNonValidi if the booking needs an apartment
  */
 export async function accept (
   context: SchedineContext,
   { ospiti, prenotazione, soggiorno, indices, versions, nights, dal, avvisi = [] }: Order,
+  { ledger }: Pick<Chosen, 'ledger'>,
   channel?: Channel
 ): Promise<Accepted> {
-  const { ledger } = context
   const named = { ...soggiorno, ...prenotazione }
   const stay = ledger === null ? named : await withApartment(named, ledger.db, ledger.service.account)
   const { errors: found, warnings: given, accepted } = await validateGuests(context, ospiti, stay, { nights, channel })
@@ -103,4 +105,12 @@ export async function accept (
   if (accepted === null) throw new InvioFallito('VALIDAZIONE', { messaggio_soap: errors[0]?.messaggio ?? '', errors })
   const warnings = [...given.map(numbered), ...differences({ prenotazione, soggiorno })]
   return { ...accepted, stay, warnings, indices, versions }
+}
+
+/** The account of a request, by the booking and the establishment in its stay. */
+export function accountFor (
+  { accounts }: SchedineContext, { prenotazione, soggiorno }: Pick<Order, 'prenotazione' | 'soggiorno'>
+): Promise<Chosen> {
+  const { id = null, struttura_id } = { ...soggiorno, ...prenotazione }
+  return chooseAccount(accounts, accounts.base.db, { booking: id, establishment: struttura_id })
 }

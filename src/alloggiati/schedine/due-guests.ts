@@ -24,7 +24,7 @@ export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests 
     const period = periods[place]
     const isNext = arrival < day && period?.from === day
     const isRenewal = !declared[place] && renewals(arrival, departure).includes(day)
-    // A guest sent for the first time with this arrival was sent before the booking was moved.
+    // If this arrival is the first one sent for the guest, the guest was sent before the booking was moved.
     const isSent = sentOnDay[place]! && sentBefore[place]!
     if (arrival !== day && !isNext && !isRenewal && !isSent) continue
     due.places.push(place)
@@ -60,7 +60,7 @@ export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuest
   return dueOn(compared, dal, today)
 }
 
-/** The error for a night that cannot be sent. It names the night if only one can be sent. */
+/** The error for a night that cannot be sent. If only one night can be sent, it names that night. */
 function wrongNight ([only, ...others]: readonly Day[], dal: Day, today: Day): Omit<FieldError, 'campo'> {
   if (only === undefined) {
     return { messaggio: 'non serve: tutte le notti della prenotazione sono già comunicate' }
@@ -75,7 +75,7 @@ function wrongNight ([only, ...others]: readonly Day[], dal: Day, today: Day): O
 
 /**
  * The guests to send without `dal`: those who arrive with the booking, or today or yesterday.
- * @throws CampiNonValidi when only the nights of a prolonged stay can be sent; the error names the day for `dal`
+ * @throws CampiNonValidi when only the nights of a prolonged stay can be sent. The error names the day for `dal`
  */
 export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   const { stay: { check_in }, days } = compared

@@ -13,7 +13,7 @@ import { findConflicts } from '../ledger/conflicts.ts'
 import type { Comparison } from '../ledger/coverage-rows.ts'
 import { compareStay } from '../ledger/coverage.ts'
 import { unsavedGuests } from '../ledger/stay-nights.ts'
-import type { LedgerContext } from '../ledger/ledger-context.ts'
+import type { LedgerBase } from '../ledger/ledger-context.ts'
 import { guestAt } from '../ledger/fingerprints.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
 import { groupsOf } from '../rules/guest-groups.ts'
@@ -55,8 +55,8 @@ type Guests = {
 }
 
 /**
- * Reads the schedine of a booking's saved guests and its stay, in the form of `invio`: those who arrive together, or
- * those whose nights from `dal` are not declared. Unknown fields are `''`, which the rules then check.
+ * Reads the schedine of a booking's saved guests and its stay, in the form of `invio`. Includes the guests who arrive
+ * together, or whose nights from `dal` are not declared. Unknown fields are `''`, which the rules then check.
  * @throws PrenotazioneNonTrovata, CampiNonValidi if no guest is due from that day
  */
 export async function fromBooking (
@@ -126,7 +126,7 @@ export function guestTypes (stored: readonly StoredType[]): string[] {
   })
 }
 
-/** The type of a guest without a leader, by the next guest's. Null: the next is untyped. Undefined: no next guest. */
+/** The type of a guest without a leader. `next` is the next guest's type, null if unset, undefined if none. */
 function leaderOf (next: StoredType | undefined): string {
   if (next === null) return FAMILY_LEADER
   return (next === undefined ? undefined : leaderTypeOf(next)) ?? SINGLE_GUEST
@@ -142,7 +142,7 @@ const OTHER_DAY: Reason = {
   leader: 'il capo arriva un altro giorno', members: 'i familiari o membri arrivano un altro giorno'
 }
 
-/** A guest who arrived before is not due for the nights from the day. */
+/** The reason for a guest who arrived before, and is not due for these nights. */
 const NOT_DUE: Reason = {
   leader: 'il capo è già partito, o comunicato per quelle notti',
   members: 'i familiari o membri sono già partiti, o comunicati per quelle notti'
@@ -154,12 +154,12 @@ const NOT_DUE: Reason = {
  * @throws NullaDaInviare when no guest is left, SchedineInCorso while one of them is being sent
  */
 export async function findMissing (
-  { db, keys, service }: Pick<LedgerContext, 'db' | 'keys' | 'service'>,
+  { db, keys, mode }: Pick<LedgerBase, 'db' | 'keys' | 'mode'>,
   { all, places, unsaved, soggiorno: { check_in } }: BookingSchedine
 ): Promise<Chosen> {
   const guests = places.map((place) => guestAt(check_in, all.documents[place]!))
-  const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, service.account, guests)
-  // The same document with another name may be another guest: so a person must confirm.
+  const conflicts = guests.length === 0 ? [] : await findConflicts(db, keys, mode, guests)
+  // The same document with another name may be another guest, so a person must confirm.
   const earlier = conflicts.flatMap(({ duplicate: { ospite, ricevuta, motivo } }) =>
     ricevuta === null || motivo !== 'stessa_persona' ? [] : { place: places[ospite]!, ricevuta })
   const sent = new Set(earlier.map(({ place }) => place))

@@ -2,13 +2,13 @@ import { listApartments } from '../service/apartment-calls.ts'
 import { PoliceFault } from '../service/police-faults.ts'
 import type { PoliceService } from '../service/police-service.ts'
 
-/** The apartments that a text lists. */
+/** Maximum number of apartments that a text lists. */
 const LISTED_MAX = 20
 
 /** Apartments that the service does not list, and the advice to choose one that it lists. */
 interface Unknown { ids: number[], advice: string }
 
-/** Undefined if the service lists all of these apartments, or does not list its apartments. */
+/** Undefined if the service lists all of these apartments, or returns no list. */
 export async function unknownApartments (
   service: PoliceService, apartments: readonly number[]
 ): Promise<Unknown | undefined> {

@@ -7,8 +7,8 @@ import { type Reserved, reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type SubmissionResult } from '../ledger/sending/dispatch.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
-/** Extra time for a held caller, while its submission is being given up. */
-const HELD_MS = 10_000
+/** Extra time for a caller who must wait, while the submission is being given up. */
+const GIVE_UP_MS = 10_000
 
 /** The parts of a request that the sending code needs. */
 export interface Requester {
@@ -53,33 +53,33 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
 }
 
 /**
- * A caller who waits until the time limit, or disconnects. When `hold` returns true, the caller waits for the result.
- * After the response `hold` returns false.
+ * A caller who waits until the time limit, or disconnects. When `keepWaiting` returns true, the caller waits for the
+ * result. After the response it returns false.
  */
 export function waitingCaller (
   { isAsync, hasHungUp, waitedMs }: Pick<Requester, 'isAsync' | 'hasHungUp' | 'waitedMs'>
 ) {
   let isThere = !isAsync
-  let isHeld = false
+  let mustWait = false
   let isAnswered = false
 
   return {
-    hold () {
-      isHeld ||= isThere && !hasHungUp()
-      return isHeld && !isAnswered
+    keepWaiting () {
+      mustWait ||= isThere && !hasHungUp()
+      return mustWait && !isAnswered
     },
-    /** Waits for `work` until the request is `ms` old, or longer if `work` holds the caller. */
+    /** Waits for `work` until the request is `ms` old, or longer if `work` makes the caller wait. */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
       if (isThere) await waitAtMost(Math.max(0, ms - waitedMs()), work)
       isThere = false
-      if (isHeld) await waitAtMost(HELD_MS, work)
+      if (mustWait) await waitAtMost(GIVE_UP_MS, work)
       isAnswered = true
     }
   } satisfies Caller & Record<string, unknown>
 }
 
 /**
- * Sends a submission, and waits for the result while the caller does.
+ * Sends a submission, and waits for the result while the caller waits.
  * @returns undefined when the Send continues in the background
  */
 export async function follow (

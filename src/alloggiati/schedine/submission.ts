@@ -15,13 +15,15 @@ import type { Submission } from '../ledger/reserve.ts'
 import { readWaiting } from '../ledger/read-ledger.ts'
 import { departureOf, guestsOfNight } from '../ledger/stay-nights.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
+import { overlapRemarks } from '../ledger/overlaps.ts'
 import { type RowResult, type SubmissionResult, readResult } from '../ledger/sending/dispatch.ts'
 import { describeWaiting, SchedineInCorso } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { areAboutCaller } from '../service/police-faults.ts'
 import { failureText } from '../service/soap/errors.ts'
-import { accept, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
+import { chooseAccount, type Chosen } from '../accounts/choose-account.ts'
+import { accept, accountFor, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
 import { follow, type Requester, reserveInTime } from './requester.ts'
 import { eq } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
@@ -43,12 +45,50 @@ export async function submit (
 ): Promise<InvioResponse> {
   const { motivo } = body
   const confirmation = motivo === undefined ? undefined : { motivo }
-  const accepted = await accept(context, body)
-  if (context.ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  if (body.testMode !== true) return send(context.ledger, { ...accepted, confirmation }, author, requester)
-  const response = await dryRun(context.ledger.service, accepted)
+  const named = await accountFor(context, body)
+  const accepted = await withOverlaps(context, await accept(context, body, named))
+  // A test call registers nothing, so its booking need not exist.
+  const isTest = body.testMode === true && accepted.stay.id !== undefined
+  const { ledger, prenotazione_id } = isTest
+    ? { ledger: requireLedger(named), prenotazione_id: null }
+    : await tieToBooking(context, accepted, named)
+  if (body.testMode !== true) {
+    return send(ledger, { ...accepted, prenotazione_id, confirmation }, author, requester)
+  }
+  const response = await dryRun(ledger.service, accepted)
   requester.end()
   return response
+}
+
+/** Adds a warning for each guest of a booking who was sent for another booking with nights in common. */
+async function withOverlaps ({ accounts, keys, mode }: SchedineContext, accepted: Accepted): Promise<Accepted> {
+  const { stay, records, indices, warnings } = accepted
+  if (stay.id === undefined) return accepted
+  const found = await overlapRemarks({ db: accounts.base.db, keys, mode }, stay.id, records)
+  const numbered = found.map((each) => ({ ...each, ospite: indices?.[each.ospite] ?? each.ospite }))
+  return { ...accepted, warnings: [...warnings, ...numbered] }
+}
+
+/**
+ * Finds the booking of accepted guests, and the ledger of its account.
+ * @param named the account that the request names
+ * @throws CampiNonValidi, InvioFallito when the guests have no account
+ */
+export async function tieToBooking (
+  { accounts }: SchedineContext, { stay, records }: Pick<Accepted, 'stay' | 'records'>, named: Chosen
+): Promise<{ ledger: LedgerContext, prenotazione_id: number | null }> {
+  const { db } = accounts.base
+  const prenotazione_id = await findBooking(db, stay, records[0]!)
+  const chosen = stay.id === prenotazione_id
+    ? named
+    : await chooseAccount(accounts, db, { booking: prenotazione_id, establishment: stay.struttura_id })
+  return { ledger: requireLedger(chosen), prenotazione_id }
+}
+
+/** @throws the error of guests without an account */
+function requireLedger ({ ledger, error }: Chosen): LedgerContext {
+  if (ledger === null) throw error
+  return ledger
 }
 
 /** Makes only the test call: neither the service nor the ledger registers anything. */
@@ -74,7 +114,8 @@ async function dryRun (
 
 async function send (
   ledger: LedgerContext,
-  { stay, warnings, confirmation, ...accepted }: Accepted & Pick<Submission, 'confirmation'>,
+  { stay, warnings, confirmation, prenotazione_id, ...accepted }: Accepted &
+    Pick<Submission, 'confirmation' | 'prenotazione_id'>,
   { actor: operatore, ip }: Author,
   requester: Requester
 ): Promise<InvioResponse> {
@@ -82,7 +123,6 @@ async function send (
   const { records } = accepted
   // Checked before any write, because a submission cannot be sent during a suspension.
   if (await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
-  const prenotazione_id = await findBooking(db, stay, records[0]!)
   const metodo = methodFor(false, stay.id_appartamento)
   const { id, ricevuta } = await reserveInTime(ledger, {
     account: service.account,
@@ -111,7 +151,7 @@ async function send (
   return avvisi.length === 0 ? response : { ...response, avvisi }
 }
 
-/** A warning if fewer guests are declared for the first night than stay in the booking. */
+/** A warning if fewer guests are declared for the first night than are present in that night. */
 async function othersOf (
   { db, keys, mode, clock }: LedgerContext, id: number, { data_arrivo, permanenza }: RecordSchedina
 ): Promise<Segnalazione[]> {
@@ -201,7 +241,7 @@ export function serviceTexts ({ codice_errore, messaggio_soap, dettaglio }: Omit
 
 /**
  * Responds to a repeated request with the current state of the submission that the first request created.
- * @throws SchedineInCorso while the submission is in progress; InvioFallito
+ * @throws SchedineInCorso while the submission is in progress, InvioFallito
  */
 export async function respondToRepeat (db: Executor, ricevuta: string, requester: Requester): Promise<InvioResponse> {
   const { id, metodo, prenotazione_id } = invii
@@ -219,11 +259,11 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
 }
 
 /**
- * Finds the booking of a submission: the given one, else the only one with the same arrival and with the list's first
+ * Finds the booking of a submission: the given one, else the only booking with the same arrival and the list's first
  * guest as main guest. Null if no booking or several match.
  * @throws CampiNonValidi when the given booking does not exist
  */
-export async function findBooking (
+async function findBooking (
   db: Executor, { id, check_in }: Accepted['stay'], { data_arrivo, cognome, nome }: RecordSchedina
 ): Promise<number | null> {
   if (id !== undefined) {

@@ -60,7 +60,7 @@ export async function downloadTable (
 
 /**
  * Downloads the receipt of a day. Undefined when the service has none, even if guests were sent that day. Aborts when
- * the time for a response is over, or when `closing` aborts.
+ * the response is due, or when `closing` aborts.
  * @throws AlloggiatiCredentialsError when the token is refused
  */
 export async function downloadReceipt (

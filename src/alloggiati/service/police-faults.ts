@@ -42,7 +42,7 @@ export class PoliceFault extends ShapedError {
 }
 
 /**
- * The kind of a failed call; undefined for an error that does not come from the call.
+ * The kind of a failed call. Undefined for an error that does not come from the call.
  * @param changes whether the call changes data of the service. Then the change may have happened even without a reply
  */
 export function faultOf (err: unknown, changes = false): FaultKind | undefined {

@@ -34,38 +34,64 @@ interface Options {
   clock: Clock
   db: Database
   log: FastifyBaseLogger
-  /** Timeout of a whole call. By default that of the SOAP client. */
+  /** Timeout of a whole call. By default the timeout of the SOAP client. */
   timeoutMs?: number
   /** Maximum time until a response, 25 seconds by default. */
   respondWithinMs?: number
 }
 
-/**
- * Sets up the service. In sandbox mode it starts a sandbox on loopback. It makes no call.
- * @returns the service, or null in production without credentials; `close` stops the sandbox
- */
-export async function policeService (
+/** The service for each account, at one endpoint. */
+export interface PoliceServices {
+  /** With the environment's credentials, else with the sandbox's. Null in production without credentials. */
+  own: { service: PoliceService, isGiven: boolean } | null
+  of (credentials: Credentials): PoliceService
+  /** Stops the sandbox. */
+  close (): Promise<void>
+}
+
+/** Sets up the services. In sandbox mode it starts a sandbox on loopback. It makes no call. */
+export async function policeServices (
   { config, keys, clock, db, log, timeoutMs, respondWithinMs = RESPOND_WITHIN_MS }: Options
-): Promise<{ service: PoliceService | null, close (): Promise<void> }> {
+): Promise<PoliceServices> {
   const { ALLOGGIATI_MODE: mode, ALLOGGIATI_ENDPOINT, ALLOGGIATI_CA: ca } = config
   const given = credentialsOf(config)
-  if (mode === 'production' && given === undefined) return { service: null, close: async () => {} }
-  const credentials = given ?? sandboxCredentials(keys)
-  const sandbox = mode === 'sandbox' ? await startSandbox({ db, clock, log, credentials }) : undefined
+  const credentials = given ?? (mode === 'sandbox' ? sandboxCredentials(keys) : undefined)
+  const sandbox = mode === 'sandbox' ? await startSandbox({ db, clock, log, credentials: credentials! }) : undefined
   const endpoint = sandbox?.endpoint ?? ALLOGGIATI_ENDPOINT ?? await wsdlAddress()
-  const client = soapClient({ endpoint, timeoutMs, ca, secrets: Object.values(credentials) })
-  const { utente } = credentials
-  const service: PoliceService = {
-    mode,
-    endpoint,
-    utente,
-    account: mode === 'sandbox' ? `sandbox:${utente}` : utente,
-    client,
-    token: tokenSource(client, credentials, clock),
-    respondWithinMs,
-    responseDeadline: () => AbortSignal.timeout(respondWithinMs)
+
+  function of (credentials: Credentials): PoliceService {
+    const client = soapClient({ endpoint, timeoutMs, ca, secrets: Object.values(credentials) })
+    const { utente } = credentials
+    return {
+      mode,
+      endpoint,
+      utente,
+      account: accountName(mode, utente),
+      client,
+      token: tokenSource(client, credentials, clock),
+      respondWithinMs,
+      responseDeadline: () => AbortSignal.timeout(respondWithinMs)
+    }
   }
-  return { service, close: sandbox?.close ?? (async () => {}) }
+
+  const own = credentials === undefined ? null : { service: of(credentials), isGiven: given !== undefined }
+  return { own, of, close: sandbox?.close ?? (async () => {}) }
+}
+
+/** The name of an account in ledger and receipts. */
+export function accountName (mode: PoliceService['mode'], utente: string): string {
+  return mode === 'sandbox' ? `sandbox:${utente}` : utente
+}
+
+/**
+ * Sets up the service with the environment's credentials only.
+ * @returns the service, or null in production without credentials; `close` stops the sandbox
+ */
+export async function policeService (options: Options): Promise<{
+  service: PoliceService | null, close (): Promise<void>
+}> {
+  const { own, close } = await policeServices(options)
+  return { service: own?.service ?? null, close }
 }
 
 function credentialsOf ({
@@ -79,7 +105,7 @@ function sandboxCredentials (keys: Keys): Credentials {
   return { utente: 'XX000001', password: secret('password'), wskey: secret('wskey') }
 }
 
-/** The address of the service is only in its WSDL. Only production with credentials reads it. */
+/** The URL of the service, which only its WSDL contains. Only production with credentials reads it. */
 async function wsdlAddress (): Promise<string> {
   const wsdl = await readFile(new URL('./soap/service.wsdl', import.meta.url), 'utf8')
   return /<soap12:address location="([^"]+)"/.exec(wsdl)![1]!

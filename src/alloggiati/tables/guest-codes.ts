@@ -4,7 +4,7 @@ import { inForce, ITALY, STATELESS, type Stato } from './types.ts'
 import { comuneLabel, stateLabel } from './labels.ts'
 import type { Tables } from './code-tables.ts'
 
-/** The codes of the table `Tipi_Documento` by kind of document. Other kinds are no identity documents. */
+/** The codes of the table `Tipi_Documento` by kind of document. Other kinds are not identity documents. */
 const DOCUMENT_TYPES: Readonly<Partial<Record<DocumentKind, string>>> = {
   passport: 'PASOR',
   'diplomatic-passport': 'PASDI',

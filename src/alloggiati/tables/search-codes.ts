@@ -19,7 +19,7 @@ export interface Entry<T> {
 /** Words that spellings of the same place add or omit: `Reggio nell'Emilia`, `carta d'identità`. */
 const PARTICLES = new Set(('D DI DEL DELL DELLO DELLA DEI DEGLI DELLE DE IN NEL NELL NELLO NELLA NEI NEGLI NELLE ' +
   'A AL ALL ALLO ALLA AI AGLI ALLE SUL SULL SULLO SULLA SUI SUGLI SULLE L E ED').split(' '))
-/** A text with fewer characters matches only at the start of words. Words in any order match if one is longer. */
+/** A shorter text matches only at the start of words. Words in any order match only if one of them is longer. */
 const INSIDE_MIN = 3
 /** A text with fewer characters never matches umlauts (`Voels`), because it is mostly a sign or code (`ROE`). */
 const UMLAUT_MIN = 5
@@ -48,10 +48,10 @@ export interface CodeList<T> {
   prepare (): Promise<void>
 }
 
-/** Number of rows that are indexed at once, which takes a few milliseconds. */
+/** Number of rows that are indexed in one step, which takes a few milliseconds. */
 const SLICE = 250
 
-/** A searchable list of rows. Its indexes are built on first use, or before by `prepare`. */
+/** A searchable list of rows. Its indexes are built on first use, or earlier by `prepare`. */
 export function codeList<T> (rows: readonly T[], entryFor: (row: T) => Entry<T>): CodeList<T> {
   const entries: Entry<T>[] = []
   const names: NameIndex<T> = { exact: new Map(), loose: new Map() }
@@ -123,7 +123,7 @@ function ranked<T> (entries: readonly Entry<T>[], key: string): T[] {
   const wanted = {
     key, compact: key.replaceAll(' ', ''), loose: words.join(''), words: words.map((word) => ` ${word}`)
   }
-  // A match of any rank contains the longest word, or begins a word with the short key. So only few rows are ranked.
+  // Every match contains the longest word, or a word that starts with the short key. So only few rows are ranked.
   const needle = key.length < INSIDE_MIN ? ` ${key}` : longest
   const byRank = Object.values(RANKS).map((): T[] => [])
   for (const entry of entries) {

@@ -32,7 +32,7 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
     /**
      * Downloads all code tables one after another, and replaces either all of them or none.
      * @param download returns a table's CSV
-     * @throws TabellaError for an invalid table, and errors of `download`; the old tables stay
+     * @throws TabellaError for an invalid table, and errors of `download`. The old tables stay
      */
     async refresh (download: (tipo: typeof TIPI_TABELLA[number]) => Promise<string>): Promise<void> {
       const csvs: Record<string, string> = {}

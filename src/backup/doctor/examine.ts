@@ -2,7 +2,7 @@ import { isLedgersKey } from '#src/alloggiati/index.ts'
 import { lastMigration } from '#src/database/journal.ts'
 import { OperationError } from '../errors.ts'
 import { onInstallation, readEnvironment, type Environ, type Installation } from '../commands.ts'
-import { fault, look, type Finding } from './finding.ts'
+import { fault, runCheck, type Finding } from './finding.ts'
 import { backups, disk, masterKey, proxy, publicUrl, tls } from './host.ts'
 import { clock, database, files, mail, police, provider, redis } from './servers.ts'
 
@@ -11,12 +11,12 @@ export function examine (environ: Environ): Promise<Finding[]> {
   return orFault('configurazione', async () => {
     const config = readEnvironment(environ)
     const onHost = [
-      ...await look('disco', () => disk(config)),
-      ...await look('salvataggi', () => backups(config)),
-      ...await look('indirizzo', () => publicUrl(config)),
-      ...await look('TLS', () => tls(config)),
-      ...await look('proxy', () => proxy(config)),
-      ...await look('accesso', () => provider(config))
+      ...await runCheck('disco', () => disk(config)),
+      ...await runCheck('salvataggi', () => backups(config)),
+      ...await runCheck('indirizzo', () => publicUrl(config)),
+      ...await runCheck('TLS', () => tls(config)),
+      ...await runCheck('proxy', () => proxy(config)),
+      ...await runCheck('accesso', () => provider(config))
     ]
     return [...await orFault('database', () => onInstallation(environ, false, inside)), ...onHost]
   })
@@ -28,13 +28,13 @@ async function inside (installation: Installation): Promise<Finding[]> {
   const isMigrated = await lastMigration(sql) !== undefined
   const isOwn = isMigrated ? await isLedgersKey(db, keys) : undefined
   return [
-    ...await look('chiave', () => masterKey(config, isOwn)),
-    ...await look('database', () => database(sql, config)),
-    ...await look('orologio', () => clock(sql)),
-    ...isMigrated ? await look('file', () => files(installation)) : [],
-    ...await look('posta', () => mail(installation)),
-    ...await look('redis', () => redis(installation)),
-    ...await look('polizia', () => police(installation))
+    ...await runCheck('chiave', () => masterKey(config, isOwn)),
+    ...await runCheck('database', () => database(sql, config)),
+    ...await runCheck('orologio', () => clock(sql)),
+    ...isMigrated ? await runCheck('file', () => files(installation)) : [],
+    ...await runCheck('posta', () => mail(installation)),
+    ...await runCheck('redis', () => redis(installation)),
+    ...await runCheck('polizia', () => police(installation))
   ]
 }
 

@@ -21,7 +21,7 @@ export function failure (code: string, remedy: string): string {
 }
 
 /** Runs a check. An exception becomes a finding with an error. */
-export async function look (subject: string, at: () => Found): Promise<Finding[]> {
+export async function runCheck (subject: string, at: () => Found): Promise<Finding[]> {
   try {
     const found = await at()
     return found ? [{ subject, ...found }] : []

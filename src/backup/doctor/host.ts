@@ -1,11 +1,12 @@
 import { once } from 'node:events'
-import { access, constants, statfs } from 'node:fs/promises'
+import { access, constants } from 'node:fs/promises'
 import { isIP } from 'node:net'
 import { connect } from 'node:tls'
 import { isWithin } from '#src/config/backup-folder.ts'
 import type { Config } from '#src/config/config.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { isLoopbackHost } from '#src/lib/addresses.ts'
+import { diskSpace } from '#src/lib/disk-space.ts'
 import { errorCode, isTlsCode } from '#src/lib/error-code.ts'
 import { lastBackup, OLD_MS } from '../backup-retention.ts'
 import { failure, fault, ok, warning, type Found } from './finding.ts'
@@ -16,24 +17,19 @@ const FULL = 64 * MIB
 
 /** Free space in `DATA_DIR`. */
 export async function disk ({ DATA_DIR }: Config): Found {
-  const room = await roomIn(DATA_DIR)
+  const { free: room } = await diskSpace(DATA_DIR)
   const text = `${Math.floor(room / MIB)} MiB liberi in DATA_DIR`
   if (room < FULL) return fault(`${text}: fare posto subito`)
   return room < TIGHT ? warning(`${text}: fare posto`) : ok(text)
 }
 
-async function roomIn (folder: string): Promise<number> {
-  const { bavail, bsize } = await statfs(folder)
-  return bavail * bsize
-}
-
-/** The nightly backups, and whether the next one has enough space. It is complete before an old one is removed. */
+/** Checks the nightly backups, and the space for the next one, which is written before an old one is removed. */
 export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found {
   if (folder === undefined) return warning('nessun salvataggio notturno: impostare BACKUP_DIR e BACKUP_PASSPHRASE')
   try {
     await access(folder, constants.W_OK)
     const { age, size } = await lastBackup(folder)
-    const room = await roomIn(folder)
+    const { free: room } = await diskSpace(folder)
     if (room < Math.max(size, FULL)) {
       const last = age === Infinity ? '' : `, l’ultimo salvataggio ne ha ${Math.ceil(size / MIB)}`
       return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)

@@ -1,7 +1,7 @@
 import type { FastifyBaseLogger } from 'fastify'
 import pino from 'pino'
 import type postgres from 'postgres'
-import { checkPolice, currentSuspension } from '#src/alloggiati/index.ts'
+import { checkAccounts, currentSuspension } from '#src/alloggiati/index.ts'
 import { ConfigError } from '#src/config/data-folder.ts'
 import { type Config } from '#src/config/config.ts'
 import { errorCode } from '#src/lib/error-code.ts'
@@ -118,23 +118,25 @@ export async function provider (config: Config): Found {
 
 const silent = pino({ level: 'silent' }) as FastifyBaseLogger
 
-/** Checks that the police service accepts the credentials. It sends no schedina. */
+/** Checks that the police service accepts the credentials of every account. It sends no schedina. */
 export async function police ({ config, keys, db }: Installation): Found {
   if (config.ALLOGGIATI_MODE === 'sandbox') {
     return warning('sandbox: nulla arriva alla Polizia; per inviare davvero ALLOGGIATI_MODE=production, con ' +
       'ALLOGGIATI_UTENTE, ALLOGGIATI_PASSWORD e ALLOGGIATI_WSKEY')
   }
-  try {
-    const endpoint = await checkPolice({ config, keys, db, log: silent })
-    const suspended = await currentSuspension(db)
-    return suspended
-      ? warning('credenziali accettate, ma gli invii sono sospesi: vedere GET /api/v1/invii/sospensione')
-      : ok(`credenziali accettate da ${new URL(endpoint).host}`)
-  } catch (err) {
-    const isAway = err instanceof Error && 'code' in err && err.code === 'SERVIZIO_NON_RAGGIUNGIBILE'
+  const { accounts, host } = await checkAccounts({ config, keys, db, log: silent })
+  const failed = accounts.find(({ error }) => error !== null)
+  if (failed) {
+    const { error, establishment } = failed
+    const isAway = error instanceof Error && 'code' in error && error.code === 'SERVIZIO_NON_RAGGIUNGIBILE'
     const address = config.ALLOGGIATI_ENDPOINT === undefined ? 'la rete' : 'la rete e ALLOGGIATI_ENDPOINT'
-    const what = isAway ? address : 'ALLOGGIATI_UTENTE, PASSWORD e WSKEY'
+    const credentials = establishment === null
+      ? 'ALLOGGIATI_UTENTE, PASSWORD e WSKEY'
+      : `l’account della struttura ${establishment} (PUT /api/v1/strutture/${establishment}/polizia)`
     // The message comes from the error catalogue of this project, so it contains no request data.
-    return fault(`${err instanceof Error ? err.message : 'errore'}: controllare ${what}`)
+    return fault(`${error instanceof Error ? error.message : 'errore'}: controllare ${isAway ? address : credentials}`)
   }
+  return await currentSuspension(db)
+    ? warning('credenziali accettate, ma gli invii sono sospesi: vedere GET /api/v1/invii/sospensione')
+    : ok(`credenziali accettate da ${host}`)
 }

@@ -128,7 +128,7 @@ const erasureRoute = route(
   }
 )
 
-/** The rights of a booking's guests under GDPR, art. 15, 17 and 20: personal-data report, export, erasure. */
+/** Routes for the rights of guests under GDPR, art. 15, 17 and 20: personal-data report, export, erasure. */
 export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepository }> = async (
   app,
   { repository }
@@ -139,13 +139,13 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
   app.addPersonalDataReport(bookingReport)
 
   app.get('/api/v1/prenotazioni/:id/privacy', privacyRoute, async (request) => ({
-    data: await inOneMoment(app, (tx) => describe(app, tx, request.params.id))
+    data: await inOneSnapshot(app, (tx) => describe(app, tx, request.params.id))
   }))
 
   app.get('/api/v1/prenotazioni/:id/export', exportRoute, async (request, reply) => {
     const { id } = request.params
     return await reply.sendBytes(async () => {
-      const files = await inOneMoment(app, (tx) => filesOf(app, tx, id))
+      const files = await inOneSnapshot(app, (tx) => filesOf(app, tx, id))
       const object = `prenotazione:${id}`
       await audit.append(db, {
         ...authorOf(request), action: 'dati_esportati', object, details: { file: files.length }
@@ -170,7 +170,7 @@ export const privacyRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepos
 }
 
 /** Reads all parts of the report from one snapshot. */
-function inOneMoment<Told> ({ db }: App, read: (tx: Executor) => Promise<Told>): Promise<Told> {
+function inOneSnapshot<Result> ({ db }: App, read: (tx: Executor) => Promise<Result>): Promise<Result> {
   return db.transaction(read, { isolationLevel: 'repeatable read', accessMode: 'read only' })
 }
 

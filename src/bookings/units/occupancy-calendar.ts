@@ -9,7 +9,7 @@ import type { Database } from '#src/database/connect.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { daysBetween, isDay } from '#src/lib/time.ts'
 
-/** Units per statement, which bound the memory of an answer. */
+/** Units per statement. The limit bounds the memory that a response needs. */
 const BATCH = 100
 
 const unitColumns = getTableColumns(u)
@@ -19,7 +19,7 @@ const blockColumns = getTableColumns(b)
 const bar = sql`json_build_object('id', ${p.id}, 'titolo', ${p.nome_cognome}, 'dal', ${p.check_in},
   'al', ${p.check_out}, 'ospiti', ${p.numero_ospiti}, 'gruppo', ${p.gruppo}, 'url', '/prenotazioni/' || ${p.id})`
 
-/** Units × days: one JSON text in pieces, a batch of units each. */
+/** Units × days as one JSON text in pieces, one for each batch of units. */
 export function occupancyCalendar (db: Database, { da, a }: OccupancyQuery): JsonPieces {
   return async function * pieces (acquireSlot) {
     yield '{"data":['
@@ -28,7 +28,7 @@ export function occupancyCalendar (db: Database, { da, a }: OccupancyQuery): Jso
         .where(or(isNull(u.attiva_a), gte(u.attiva_a, da)))
         .orderBy(asc(u.ordine), asc(u.nome)).limit(BATCH + 1).offset(offset)
       more = rows.length > BATCH
-      if (more) acquireSlot()
+      if (more) await acquireSlot()
       if (rows.length > 0) yield (offset > 0 ? ',' : '') + rows.slice(0, BATCH).map(({ json }) => json).join()
     }
     const [unassigned] = await db.execute<{ json: string }>(sql`

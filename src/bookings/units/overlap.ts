@@ -4,11 +4,11 @@ import { postgresError } from '#src/database/problems.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 
-/* SQLSTATEs of the trigger function `occupa`, and of the foreign key. */
+/* SQLSTATEs that the trigger function `occupa` and the foreign key raise. */
 const OCCUPIED = 'LC010'
 const NOT_IN_USE = 'LC011'
 const FOREIGN_KEY = '23503'
-/** The exclusion constraint, when SQL by hand wrote `occupazione`. */
+/** The SQLSTATE of the exclusion constraint, which only a manual write to `occupazione` violates. */
 const EXCLUSION = '23P01'
 
 interface OccupiedBy { dal: Day, al: Day, prenotazione_id: number | null }
@@ -46,8 +46,8 @@ function occupancyError (err: unknown): Error | undefined {
 }
 
 /**
- * Adds the constraint against overlaps if it is missing. When this role may not create the extension `btree_gist`, an
- * administrator may have added it since. Without it the lock of each unit prevents overlaps.
+ * Adds the constraint against overlaps if it is missing. It needs the extension `btree_gist`, which an administrator
+ * must add if the server's role may not. Without it the row lock of each unit prevents overlaps.
  */
 export async function ensureNoOverlap ({ sql, log }: Pick<FastifyInstance, 'sql' | 'log'>): Promise<void> {
   const [row] = await sql<[{ made: boolean }]>`select occupazione_vincolo() as made`

@@ -13,6 +13,7 @@ import type { Stay } from '../stay.ts'
 import { UnitaInUso, UnitaNonTrovata } from '../errors.ts'
 
 const UNIQUE = '23505'
+const FOREIGN_KEY = '23503'
 
 const byPlace = [asc(t.ordine), asc(t.nome)]
 
@@ -42,7 +43,7 @@ export function freeUnits (db: Executor, { check_in, check_out }: Stay, guests =
   )).orderBy(...byPlace)
 }
 
-/** @throws CampiNonValidi when another unit has the name */
+/** @throws CampiNonValidi when another unit has the name, or the establishment does not exist */
 export async function createUnit (tx: Transaction, given: UnitCreation): Promise<Unit> {
   const { posti_letto = given.ospiti_massimi, ...rest } = given
   const [created] = await named(() => tx.insert(t).values({ ...rest, posti_letto }).returning())
@@ -57,7 +58,7 @@ export async function createUnit (tx: Transaction, given: UnitCreation): Promise
 export async function updateUnit (db: Database, id: number, change: UnitUpdate): Promise<Unit> {
   const { id: _, ...fields } = change
   return await db.transaction(async (tx) => {
-    // Bookings that occupy the unit meanwhile wait, and then see the new days of use.
+    // The lock makes concurrent bookings of the unit wait. They then read the new days of use.
     await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.units}::int, ${id}::int)`)
     const current = await findUnit(tx, id)
     const next = { ...current, ...fields }
@@ -91,7 +92,7 @@ async function requireInUse (
 /**
  * Deletes a unit with its blocks.
  * @throws UnitaNonTrovata
- * @throws UnitaInUso when bookings name it, whatever their state
+ * @throws UnitaInUso when bookings in any state name it
  */
 export async function deleteUnit (tx: Transaction, id: number): Promise<void> {
   const bookings = await tx.$count(prenotazioni, eq(prenotazioni.unita_id, id))
@@ -104,7 +105,11 @@ async function named<T> (write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (err) {
-    if (postgresError(err)?.code !== UNIQUE) throw err
+    const code = postgresError(err)?.code
+    if (code === FOREIGN_KEY) {
+      throw new CampiNonValidi({ campo: 'struttura_id', messaggio: 'non esiste: l’elenco è in /api/v1/strutture' })
+    }
+    if (code !== UNIQUE) throw err
     throw new CampiNonValidi({ campo: 'nome', messaggio: 'è già il nome di un’altra unità' })
   }
 }

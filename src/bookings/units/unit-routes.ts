@@ -38,7 +38,7 @@ const getRoute = route({ access: 'auth' }, 'getUnita', 'Una unità', {
   errorCodes: ['UNITA_NON_TROVATA'], params: IdParams, response: { 200: UnitResponse }
 })
 
-/** A unit of one day of use has the same first and last day. */
+/** A unit that is in use for one day has the same first and last day. */
 const findValidationErrors = ({ body }: RequestFields) => orderErrors(body, 'attiva_da', 'attiva_a', true)
 
 const createRoute = route(
@@ -100,7 +100,7 @@ const assignRoute = route(
   }
 )
 
-/** Units, their blocks, and the assignment of units to bookings. */
+/** Routes of units, their blocks, and the assignment of units to bookings. */
 export const unitRoutes: FastifyPluginAsyncTypebox<{ repository: BookingRepository }> = async (app, { repository }) => {
   const { db } = app
   app.addSchema(Unit)
@@ -169,7 +169,7 @@ const assignment: FastifyPluginAsyncTypebox<{ repository: BookingRepository }> =
   })
 }
 
-/** The error of two days in the wrong order. Missing ones are the schema's matter. */
+/** The error of two days in the wrong order. The schema reports missing days. */
 function orderErrors (
   fields: Readonly<Record<string, unknown>>, first: string, last: string, same = false
 ): FieldError[] {

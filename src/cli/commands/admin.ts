@@ -51,7 +51,7 @@ async function findUser (context: Context, given: string): Promise<AuthUser> {
   return found
 }
 
-/** Generates it for `--genera`. Otherwise reads it from the environment, the terminal (twice) or standard input. */
+/** The new password: generated for `--genera`, else from the environment, the terminal (twice) or standard input. */
 async function newPassword ({ terminal }: Context, { genera }: AdminOptions): Promise<string> {
   if (genera === true) return randomBytes(GENERATED_BYTES).toString('base64url')
   return await newSecret(terminal, 'LOCANDA_PASSWORD', 'Nuova password')

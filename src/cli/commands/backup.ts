@@ -42,12 +42,12 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   warnOfGaps(context, summary)
   out.result(`Ripristinato: ${contentOf(summary)}`, { ...figuresOf(summary), ...revocationsOf(aftermath) })
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli')
-  tellOfRevocations(context, aftermath)
+  reportAftermath(context, aftermath)
   return EXIT.ok
 }
 
-/** Lists the access that the restore revoked, the erasures that it repeated, and from when others must be repeated. */
-function tellOfRevocations ({ out }: Context, { sessions, keys, path, until, repeated }: Aftermath): void {
+/** Lists the revoked access, the repeated erasures, and the time from which later erasures must be repeated. */
+function reportAftermath ({ out }: Context, { sessions, keys, path, until, repeated }: Aftermath): void {
   out.note(`Tutte le sessioni sono terminate (${sessions}) e tutte le chiavi API revocate (${keys.length})`)
   for (const { id, name, user, email } of keys) out.note(`Chiave API revocata: ${id} «${name}» di ${email ?? user}`)
   const from = dayWithArticle('dal', new Date(until))

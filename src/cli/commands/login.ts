@@ -57,7 +57,7 @@ export async function key (context: Context, { email, giorni: days, scope: scope
   return EXIT.ok
 }
 
-/** Revokes a key on its server. A key that the server does not know any more counts as revoked. */
+/** Revokes a key on its server. If the server does not know the key any more, this is a success. */
 async function revoke (context: Context, { url, id, key }: StoredKey): Promise<void> {
   const path = `/api/v1/keys/${encodeURIComponent(id)}`
   const response = await context.send(url, path, { method: 'DELETE', headers: { 'x-api-key': key } })

@@ -35,16 +35,18 @@ export async function listBookings (
 ): Promise<Exit> {
   const response = await call(context, PATH, { query: { q, check_in_da: da, check_in_a: a, limit, sort } })
   const { data } = expectBody<{ data: Booking[] }>(response, 'data')
-  const totale = Number(response.headers.get('x-total-count') ?? data.length)
+  // The server sends no count for a search with many matches.
+  const counted = response.headers.get('x-total-count') ?? (response.headers.has('link') ? null : data.length)
+  const totale = counted === null ? null : Number(counted)
   const rows = data.map((row) =>
     [row.id, row.check_in, row.check_out, row.numero_notti, row.numero_ospiti, row.nome_cognome, row.idf_gen ?? ''].map(
       String
     )
   )
   context.out.result(rows.length > 0 ? table(COLUMNS, rows) : 'Nessuna prenotazione.', { data, totale })
-  if (totale > data.length) {
+  if (totale === null || totale > data.length) {
     const shown = data.length === 1 ? 'Mostrata 1 prenotazione' : `Mostrate ${data.length} prenotazioni`
-    context.out.note(`${shown} su ${totale}: restringere la ricerca, o --limit`)
+    context.out.note(`${shown} su ${totale ?? 'molte'}: restringere la ricerca, o --limit`)
   }
   return EXIT.ok
 }

@@ -13,7 +13,7 @@ export type Account = { uid: number, gid: number } | undefined
 /** Child processes inherit the environment only on Windows, because `PG*`, `LC_*` and `TZ` would change the cluster. */
 export const CHILD_ENV = platform() === 'win32' ? undefined : { LC_ALL: 'C', TZ: 'UTC', PATH: '/usr/bin:/bin' }
 
-/** The working folder as an argument. The account may be unable to enter a folder on its absolute path. */
+/** The current folder as an argument. Its absolute path may contain a folder that the account cannot enter. */
 export const HERE = platform() === 'linux' ? '/proc/self/cwd' : '.'
 
 /**
@@ -42,7 +42,7 @@ export async function chooseAccount (folder: string): Promise<Account> {
  * Changes the owner of a folder and its content. The folder itself is changed last, so that the next start repeats an
  * interrupted change.
  */
-export async function give (folder: string, account: Account): Promise<void> {
+export async function changeOwner (folder: string, account: Account): Promise<void> {
   if (!account) return
   const names = await readdir(folder, { recursive: true })
   for (const path of [...names.map((name) => join(folder, name)), folder]) await lchown(path, account.uid, account.gid)

@@ -3,7 +3,7 @@ import { createRequire } from 'node:module'
 import { arch, platform } from 'node:os'
 import { dirname, join, relative } from 'node:path'
 import { ignoring } from '#src/lib/ignoring.ts'
-import { give, run, type Account } from './account.ts'
+import { changeOwner, run, type Account } from './account.ts'
 import { EmbeddedError, type Log } from './embedded-error.ts'
 
 /*
@@ -66,7 +66,7 @@ async function copy (root: string, folder: string, account: Account, log: Log): 
   const stage = await mkdtemp(`${folder}.partial-`)
   try {
     await cp(join(root, 'native'), join(stage, 'native'), { recursive: true, verbatimSymlinks: true })
-    await give(stage, account)
+    await changeOwner(stage, account)
     await rename(stage, folder).catch(ignoring('ENOTEMPTY'))
   } finally {
     await rm(stage, { recursive: true, force: true })

@@ -15,7 +15,7 @@ const REATTACH_MS = 1000
 
 /**
  * The PostgreSQL of one `DATA_DIR`. The process with the lock file owns the cluster. It starts the cluster, restarts it
- * after a crash, and stops it. When an owner was killed, the next owner takes the running cluster over. A server waits
+ * after a crash, and stops it. If the owner is killed, the next owner takes the running cluster over. A server waits
  * while a tool owns it.
  * @returns the URL for the driver, and a function that stops the cluster if this process owns it
  * @throws EmbeddedError, one line for the operator, when it cannot run
@@ -91,8 +91,8 @@ async function watch (site: Site, held: Held, ending: Promise<true>): Promise<vo
 
 /**
  * Creates the application's role and database when they are missing. The role owns its database and may create
- * databases and roles (the SQL console has its own). The role is no superuser, so SQL injection cannot reach files or
- * programs of the host. Since PostgreSQL 16 the role can change only roles that it has created.
+ * databases and roles (the SQL console has its own). The role is not a superuser, so SQL injection cannot reach files
+ * or programs of the host. Since PostgreSQL 16 the role can change only roles that it has created.
  */
 async function prepareDatabase (sql: postgres.Sql, password: string | undefined): Promise<void> {
   // Utility statements take no parameters. The generated password is base64url, without quotes.

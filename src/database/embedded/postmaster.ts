@@ -7,7 +7,7 @@ import postgres from 'postgres'
 import { isOutOfSpace } from '#src/lib/disk-space.ts'
 import { ignoring } from '#src/lib/ignoring.ts'
 import { syncFolder } from '#src/lib/sync-folder.ts'
-import { give, HERE, run } from './account.ts'
+import { changeOwner, HERE, run } from './account.ts'
 import { EmbeddedError } from './embedded-error.ts'
 import type { Site } from './site.ts'
 
@@ -54,7 +54,7 @@ export async function prepareFolder (site: Site): Promise<void> {
   const found = (await readFile(join(folder, 'PG_VERSION'), 'utf8').catch(ignoring('ENOENT')))?.trim()
   if (found === major) {
     await chmod(folder, 0o700)
-    if (account && (await stat(folder)).uid !== account.uid) await give(folder, account)
+    if (account && (await stat(folder)).uid !== account.uid) await changeOwner(folder, account)
   } else if ((await readdir(folder).catch(ignoring('ENOENT')))?.length) {
     throw new EmbeddedError(`la cartella ${folder} contiene ${found ? `PostgreSQL ${found}` : 'altri file'}, ` +
       `il programma installato è PostgreSQL ${major}: nulla è stato toccato; convertire i dati (dump e ripristino)`)
@@ -74,7 +74,7 @@ async function initialise ({ folder, account, bin, passwordFile }: Site): Promis
   for (const name of left) await rm(join(parent, name), { recursive: true, force: true, maxRetries: 3 })
   // Use a new name, because the initdb of a killed server may still be writing to the old folder.
   const partial = await mkdtemp(join(parent, prefix))
-  await give(partial, account)
+  await changeOwner(partial, account)
   // Removes an empty folder, but fails for a symbolic link to a disk that is not mounted.
   await rmdir(folder).catch(ignoring('ENOENT'))
   const options = [...LOCALE, ...ACCESS, ...passwordFile === undefined ? [] : [`--pwfile=${passwordFile}`]]
@@ -185,7 +185,7 @@ async function listenSettings (site: Site): Promise<Record<string, string>> {
   // Recreate the folder, because PostgreSQL would also refuse a stale lock file next to the socket.
   await rm(sockets, { recursive: true, force: true })
   await mkdir(sockets, { mode: 0o700 })
-  await give(sockets, account)
+  await changeOwner(sockets, account)
   // A relative path, because the account may be unable to use the absolute path of the data folder.
   const path = sockets.startsWith(`${folder}/`) ? relative(folder, sockets) : sockets
   return { listen_addresses: '', unix_socket_directories: `"${path}"`, port: String(port) }

@@ -42,7 +42,7 @@ export async function describeSite (home: string, { log, settings, tcp = platfor
     ...await findBinaries(account, home, log),
     passwordFile,
     password: passwordFile && await readPassword(passwordFile),
-    /** The loopback address, or the path of the socket folder (its name ends with `,:5432`) up to the colon. */
+    /** The loopback address, or the path of the socket folder, which ends with `,:5432`, without `:5432`. */
     host: tcp ? '127.0.0.1' : socketHost(folder),
     /** Undefined means a free port. */
     port: tcp ? undefined : SOCKET_PORT,

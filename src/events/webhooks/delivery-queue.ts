@@ -31,14 +31,14 @@ export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
 
 /** Maximum delay in seconds. */
 const LONGEST_DELAY = 4 * 3600
-/** After this many failures in a row, of any deliveries, the webhook makes no attempt for some time. */
+/** After this many failures in a row, of any deliveries, no delivery of the webhook is attempted for some time. */
 const FAILURES_IN_A_ROW = 3
 /** A success ends the back-off after failures, but not a wait that the receiver requested with `Retry-After`. */
-const GOES_ON = sql`least(${webhooks.fermo_fino_al}, greatest(now(), ${webhooks.chiesto_fino_al}))`
-const PATIENCE = sql`interval '3 days'`
-/** A webhook is suspended after the time `PATIENCE` and at least this many failed attempts. */
+const AFTER_SUCCESS = sql`least(${webhooks.fermo_fino_al}, greatest(now(), ${webhooks.chiesto_fino_al}))`
+const SUSPENDED_AFTER = sql`interval '3 days'`
+/** A webhook is suspended after `SUSPENDED_AFTER` and at least this many failed attempts. */
 const FAILURES_MIN = 10
-/** Longer than any back-off plus its attempt. After a longer gap between attempts, the server was off. */
+/** Longer than any back-off plus its attempt. A longer gap between attempts means that the server was off. */
 const LONGEST_SILENCE = sql`interval '5 hours'`
 
 /**
@@ -95,19 +95,19 @@ export async function settle (
   const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, longest: LONGEST_DELAY })
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
-    // Locks the webhook, so that its failures are counted one after the other.
+    // Locks the webhook, because concurrent attempts also count its failures.
     const [webhook] = await tx.select({ descrizione: webhooks.descrizione }).from(webhooks)
       .where(eq(webhooks.id, claimed.webhook_id)).for('no key update')
     if (!webhook) return 'gone'
     const stillMine = and(eq(t.id, claimed.id), eq(t.tentativi, claimed.tentativi), eq(t.stato, 'in_coda'))
-    const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${PATIENCE}` }).from(t)
+    const [mine] = await tx.select({ isOver: sql<boolean>`${t.provata_dal} <= now() - ${SUSPENDED_AFTER}` }).from(t)
       .where(stillMine).for('update')
     // Another process claimed the delivery after the lease expired, or the webhook is suspended.
     if (!mine) return 'gone'
     await tx.insert(attempts).values({ consegna_id: claimed.id, quando, durata_ms, stato_http, errore })
     if (isGood) {
       await tx.update(t).set({ stato: 'consegnata', consegnata_il: sql`now()`, presa: false }).where(stillMine)
-      await tx.update(webhooks).set({ ...NO_FAILURES, fermo_fino_al: GOES_ON })
+      await tx.update(webhooks).set({ ...NO_FAILURES, fermo_fino_al: AFTER_SUCCESS })
         .where(eq(webhooks.id, claimed.webhook_id))
       return 'consegnata'
     }
@@ -120,7 +120,7 @@ export async function settle (
       fermo_fino_al: sql`greatest(${webhooks.fermo_fino_al}, ${inSeconds(Math.max(rest, asked))})`,
       ...asked > 0 && { chiesto_fino_al: sql`greatest(${webhooks.chiesto_fino_al}, ${inSeconds(asked)})` }
     }).where(eq(webhooks.id, claimed.webhook_id))
-    // This delivery fails while others succeed. Report it, because it blocks the later ones of its object.
+    // This delivery fails while others succeed. Suspend, because it blocks later deliveries of its object.
     const isStuck = mine.isOver && claimed.falliti + 1 >= FAILURES_MIN && inARow <= claimed.falliti
     if (!isDead && !isStuck && stato_http !== GONE) return 'in_coda'
     const { webhook_id: id, url } = claimed
@@ -143,7 +143,7 @@ async function noteFailure (tx: Transaction, id: number): Promise<{ inARow: numb
   }).where(eq(webhooks.id, id)).returning({
     inARow: webhooks.errori_di_fila,
     isDead: sql<boolean>`
-      ${webhooks.errori_dal} <= now() - ${PATIENCE} and ${webhooks.errori_di_fila} >= ${FAILURES_MIN}`
+      ${webhooks.errori_dal} <= now() - ${SUSPENDED_AFTER} and ${webhooks.errori_di_fila} >= ${FAILURES_MIN}`
   })
   return noted!
 }
@@ -201,9 +201,9 @@ export function countDeliveries (db: Executor, webhook: number, stato?: Delivery
 }
 
 /**
- * Repeats a delivery in any state, before all others in the queue. A delivered or abandoned one does not wait for other
- * deliveries of its object. A queued one still waits for earlier deliveries of its object.
- * @param isTest whether a queued one does not wait either. It stays unchanged if it was attempted meanwhile
+ * Repeats a delivery in any state, before all others in the queue. A queued delivery still waits for earlier deliveries
+ * of its object. A delivered or abandoned delivery does not wait.
+ * @param isTest a test event does not wait, even if it is queued. It stays unchanged if it was attempted meanwhile
  * @throws ConsegnaNonTrovata, WebhookSospeso
  */
 export async function repeatDelivery (

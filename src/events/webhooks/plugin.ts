@@ -27,7 +27,7 @@ interface WebhooksOptions { feed: EventFeed, config: Config, keys: Keys, times: 
 const FIRST_DELAY_MS = 5000
 const ATTEMPT_MS = 10_000
 /** Polling interval for due deliveries. */
-const LOOK_MS = 1000
+const POLL_MS = 1000
 
 /** The Italian mail about a suspension. It names only the host, because the rest of the URL may contain a secret. */
 function suspensionMail ({ id, url, descrizione, outcome }: Suspended): Omit<Mail, 'to'> {
@@ -60,7 +60,7 @@ const webhooks: FastifyPluginAsyncTypebox<WebhooksOptions> = async (app, { feed,
     if (!await hasActive(db)) return
     if (timer === undefined) {
       feed.follow(worker.wake)
-      timer = setInterval(worker.wake, Math.min(LOOK_MS, firstDelayMs)).unref()
+      timer = setInterval(worker.wake, Math.min(POLL_MS, firstDelayMs)).unref()
     }
     await feed.ready()
     worker.wake()
@@ -115,8 +115,8 @@ interface WorkerOptions {
 }
 
 /**
- * Sends deliveries. Any number of processes may run it. Delivery is at least once: if a process dies before it records
- * the receiver's response, another attempt with the same `webhook-id` follows.
+ * Sends deliveries. Any number of processes may run it. Delivery is at least once: if a process is killed before it
+ * records the response, another attempt with the same `webhook-id` follows.
  */
 function deliveryWorker (app: FastifyInstance, options: WorkerOptions): QueueWorker {
   /** Number of attempts in progress, by webhook. */

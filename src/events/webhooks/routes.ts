@@ -31,7 +31,7 @@ interface WebhookRoutesOptions {
   receivers: Receivers
   /** Creates the deliveries of all past events now, so that a later webhook does not receive these events. */
   closePast: () => Promise<void>
-  /** Called when a webhook or a delivery was added. */
+  /** Runs when a webhook or a delivery was added. */
   onChange: () => Promise<void>
 }
 

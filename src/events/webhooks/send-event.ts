@@ -94,7 +94,7 @@ export function retryAfterMs (header: string | undefined, now = Date.now()): num
   return Number.isNaN(ms) ? undefined : Math.max(ms, 0)
 }
 
-/** Maximum bytes read of a response body, for receivers that need a reading client. Only the status is used. */
+/** Maximum bytes read of a response body. Some receivers need a client that reads it, but only the status is used. */
 const BODY_MAX = 65_536
 /** With this status the receiver asks for no more deliveries (Standard Webhooks). */
 export const GONE = 410

@@ -21,8 +21,8 @@ export type EraseResponses = (tx: Transaction, about: ResponsesAbout) => Promise
 
 type About = Pick<typeof forgotten.$inferSelect, 'locations' | 'said' | 'names'>
 
-/** An SQL interval. Every request ends within half of it. */
-const WHILE = sql.raw("interval '5 minutes'")
+/** Twice as long as any request takes, as an SQL interval. */
+const REQUEST_TIME = sql.raw("interval '5 minutes'")
 
 export const eraseResponses: EraseResponses = async (
   tx, { locations = [], said = null, names = [], isReusable = false, isReplaced = false }
@@ -34,25 +34,25 @@ export const eraseResponses: EraseResponses = async (
 }
 
 /**
- * Erases responses that requests in progress during the deletion have stored after it. For a reusable name it erases
- * only those of requests that had started before the deletion. Each entry has its own transaction, so that a failure
- * does not stop the others.
+ * Erases responses about a deleted resource that requests in progress have stored after the deletion. For a reusable
+ * name, only responses to requests that had started before the deletion are erased. Each deletion is handled in its own
+ * transaction, so that a failure does not stop the others.
  * @throws AggregateError of the failures
  */
 export async function eraseLateResponses (db: Database): Promise<void> {
-  const due = await db.select().from(forgotten).where(lte(forgotten.forgotten_at, sql`now() - ${WHILE}`))
+  const due = await db.select().from(forgotten).where(lte(forgotten.forgotten_at, sql`now() - ${REQUEST_TIME}`))
     .orderBy(forgotten.id)
   const failures: unknown[] = []
   for (const { id, forgotten_at, reusable, ...about } of due) {
     await db.transaction(async (tx) => {
-      // Requests that began earlier have ended. Only a repetition that used their reference may still be in progress.
-      const since = sql`${forgotten_at}::timestamptz - ${WHILE}`
+      // Requests that began earlier have ended. Only a retry that uses the reference of such a request may still run.
+      const since = sql`${forgotten_at}::timestamptz - ${REQUEST_TIME}`
       const mayBeLate = or(gte(keys.created_at, since), isNotNull(keys.reference))
       await deleteResponses(tx, about, and(mayBeLate, reusable ? lte(keys.created_at, forgotten_at) : undefined))
       await tx.delete(forgotten).where(eq(forgotten.id, id))
     }).catch((err: unknown) => failures.push(err))
   }
-  if (failures.length > 0) throw new AggregateError(failures, 'late answers could not be forgotten')
+  if (failures.length > 0) throw new AggregateError(failures, 'late responses could not be erased')
 }
 
 async function deleteResponses (tx: Transaction, { locations, said, names }: About, which?: SQL): Promise<void> {

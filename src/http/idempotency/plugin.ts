@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto'
-import { and, eq, gte, isNull, lt, or, sql, type SQL } from 'drizzle-orm'
+import { and, eq, gte, isNull, lt, or, sql, type SQL, type WithSubquery } from 'drizzle-orm'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import createError from '@fastify/error'
 import fp from 'fastify-plugin'
@@ -44,12 +44,12 @@ declare module 'fastify' {
     idempotencyClaim: string
     /**
      * References of the work that an earlier request with this key has started, when no response is stored. A route
-     * that calls `recordInProgress` must respond from them, and start no work.
+     * that calls `recordInProgress` must build its response from them, and start no work.
      */
     startedWork: readonly string[] | null
     /**
-     * Whether the response is not final, and so is not stored. A repeated request is answered from the started work. If
-     * no work was started, the key is released.
+     * Whether the response is not final, and therefore not stored. A retry is answered from the started work. If no
+     * work was started, the key is released.
      */
     isUndecided: boolean
     /** Whether the work started under the key has ended. If it failed transiently, the key is released. */
@@ -65,8 +65,13 @@ declare module 'fastify' {
      * effect without a key.
      */
     noteDone (tx: Executor): Promise<void>
+    /** The write of `noteDone` as a common table expression, for a single statement. Undefined without a key. */
+    doneNote (): DoneNote | undefined
   }
 }
+
+/** A common table expression, and the values of its placeholders. */
+export interface DoneNote { note: WithSubquery, values: Readonly<Record<string, string>> }
 
 /** Headers stored with a response. */
 const KEPT_HEADERS = ['etag', 'location'] as const
@@ -81,21 +86,21 @@ const REFUSAL_MAX = 4096
 /** Status of a key whose work is done and whose response is not stored yet. */
 const DONE = 0
 /** Maximum duration of a request. */
-const WHILE_MS = 5 * 60_000
+const REQUEST_MAX_MS = 5 * 60_000
 
 /** Separates the references of one key. */
 const SEPARATOR = ' '
 
 /**
  * `Idempotency-Key` (draft-ietf-httpapi-idempotency-key-header). Within 24 hours the same key and body return the
- * stored response. Another body is a 422. While the first request is in progress, a second one is a 409. The key is
- * stored before the handler runs. If the process crashes meanwhile, the key stays taken, because executing the work
- * twice is worse. A route can record the work that it starts, and answers a repeated request from this record. A route
- * that records its work as done is not executed again. After any other 5xx the key is released, at the latest when the
+ * stored response. Another body is answered with 422. A retry while the first request runs is answered with 409. The
+ * key is stored before the handler runs. If the process crashes meanwhile, the key stays taken, because executing the
+ * work twice is worse. A route can record the work that it starts, and answers a retry from this record. A route that
+ * records its work as done is not executed again. After any other 5xx the key is released, at the latest when the
  * database is available again.
  *
- * Too large responses are not stored. A retry is answered from the reference to started work, if one is stored. A too
- * large refusal releases the key if the request started no work. Any other retry is a 409 (done).
+ * A response that is too large is not stored. Then a retry is answered from the reference to started work, if one is
+ * stored, and otherwise with 409 (done). A refusal that is too large releases the key if the request started no work.
  */
 export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secrets }) {
   app.decorateRequest('idempotencyKey', null)
@@ -112,6 +117,15 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   app.decorateRequest('noteDone', async function (this: FastifyRequest, tx: Executor) {
     if (this.idempotencyKey === null) return
     await tx.update(keys).set({ status: DONE }).where(unanswered(this))
+  })
+
+  const [principal, key] = [sql.placeholder('notePrincipal'), sql.placeholder('noteKey')]
+  const note = app.db.$with('note').as(app.db.update(keys).set({ status: DONE })
+    .where(and(eq(keys.principal, principal), eq(keys.key, key), isNull(keys.status)))
+    .returning({ key: keys.key }))
+  app.decorateRequest('doneNote', function (this: FastifyRequest) {
+    if (this.idempotencyKey === null) return undefined
+    return { note, values: { notePrincipal: this.principal!.id, noteKey: this.idempotencyKey } }
   })
 
   app.decorate('eraseResponses', eraseResponses)
@@ -185,7 +199,7 @@ async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest
     return
   }
   // The first request may still store its response, unless the key is older than the longest request.
-  if (stored.status === DONE && Date.now() - Date.parse(stored.created_at) < WHILE_MS) throw new ChiaveInCorso()
+  if (stored.status === DONE && Date.now() - Date.parse(stored.created_at) < REQUEST_MAX_MS) throw new ChiaveInCorso()
   // The response was lost or too large, or it was about a deleted resource.
   if (stored.body === null) throw new ChiaveEseguita()
   reply.headers({ ...stored.headers, 'idempotency-replayed': 'true' })
@@ -238,10 +252,10 @@ async function store (
   const headers = Object.fromEntries(
     KEPT_HEADERS.filter((name) => reply.hasHeader(name)).map((name) => [name, String(reply.getHeader(name))])
   )
-  // For a repeated request, the reference to started work is more useful than the mark that the work is done.
+  // For a retry, the reference to started work is more useful than the mark that the work is done.
   const where = body === null ? and(unkept(under), isNull(keys.reference)) : unkept(under)
   const keep = (which = where) => db.update(keys).set({ status, body, headers }).where(which)
-  const isYoung = gte(keys.created_at, sql`now() - ${WHILE_MS}::float8 * interval '1 millisecond'`)
+  const isYoung = gte(keys.created_at, sql`now() - ${REQUEST_MAX_MS}::float8 * interval '1 millisecond'`)
   const soon = and(where, claimedBy(request.idempotencyClaim), isYoung)
   await keep().catch((err: unknown) => {
     request.log.error({ err }, 'the response of an Idempotency-Key could not be stored')

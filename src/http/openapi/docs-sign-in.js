@@ -1,11 +1,11 @@
 /* global btoa, crypto, document, fetch, history, location, PUBLIC_URL, sessionStorage, setTimeout, TextEncoder, URL,
    URLSearchParams, window */
 // Adds a bar to the reference page, in which a person signs in through the pages of this server (PKCE). The access
-// token stays in memory. It is loaded before the page's own script starts Swagger UI.
+// token stays in memory. This script is loaded before the page's own script, which starts Swagger UI.
 {
   const VERIFIER = 'locanda-docs-verifier'
   const page = new URL(`${PUBLIC_URL}/docs`).href
-  // The path of a proxy stays in front.
+  // Keeps the path prefix that a proxy adds.
   const base = location.pathname.replace(/\/docs\/?$/, '')
 
   const bar = document.createElement('div')
@@ -40,7 +40,7 @@
     btoa(String.fromCharCode(...bytes)).replaceAll('+', '-').replaceAll('/', '_').replace(/=+$/, '')
 
   async function startSignIn () {
-    // The sign-in returns only to the public address.
+    // The sign-in redirects back only to `PUBLIC_URL`.
     if (`${location.origin}${base}/docs` !== page) return location.assign(page)
     const verifier = base64url(crypto.getRandomValues(new Uint8Array(48)))
     sessionStorage.setItem(VERIFIER, verifier)
@@ -81,7 +81,7 @@
   const url = new URL(location.href)
   const code = url.searchParams.get('code')
   const failure = url.searchParams.get('error_description')
-  // Swagger UI derives the URL of the description from that of the page.
+  // Swagger UI derives the URL of the description from the URL of the page.
   if (url.search !== '') history.replaceState(null, '', url.pathname + url.hash)
   if (failure) show(`L’accesso non è riuscito: ${failure}`)
   if (code) exchange(code).catch(() => show('L’accesso non è riuscito: ripetere.'))

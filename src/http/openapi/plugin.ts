@@ -29,10 +29,10 @@ declare module 'fastify' {
   }
 }
 
-/** Concurrent requests for files of the page, in total and per caller. A browser sends six at once. */
+/** Concurrent requests for files of the page, in total and per caller. A browser sends six concurrently. */
 const CONCURRENCY = { total: 32, perCaller: 16 }
 
-/** OpenAPI 3.1 of every route at `/openapi.json`, with its reference page at `/docs`. */
+/** Builds the OpenAPI 3.1 document of the routes. `openapiPages` serves it. */
 export default fp<{ config: Config }>(async function openapi (app, { config }) {
   const traits = new Map<string, Trait>()
   await app.register(swagger, {
@@ -47,7 +47,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
-      // The page sends its trial requests to the host from which it was loaded.
+      // “Try it out” sends its requests to the host that served the page.
       servers: [
         { url: '/', description: 'Questo server' },
         { url: config.PUBLIC_URL, description: 'Il suo indirizzo pubblico' }
@@ -73,7 +73,8 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
       return nameRest({ schema, url })
     },
     transformObject: (made) => {
-      if (!('openapiObject' in made)) throw new TypeError('The description is not of OpenAPI 3')
+      if (!('openapiObject' in made)) throw new TypeError('Not an OpenAPI 3 document')
+      // The library's type covers several versions of OpenAPI, and leaves every field optional.
       return complete(made.openapiObject as unknown as Description, traits) as unknown as typeof made.openapiObject
     },
     refResolver: { buildLocalReference: (json, _base, _fragment, i) => String(json.$id ?? `def-${i}`) }
@@ -88,7 +89,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
 
 interface Described { schema: FastifySchema, url: string }
 
-/** OpenAPI has no wildcard path parameter. It is described under the contract's name, `filename`. */
+/** OpenAPI has no wildcard path parameter, so `*` is described as `filename`, its contract name. */
 function nameRest ({ schema, url }: Described): Described {
   const params = schema?.params as TObject | undefined
   if (params?.properties['*'] === undefined) return { schema, url }
@@ -119,7 +120,7 @@ const PAGE_POLICY = {
 /** Lets a person sign in on the page. */
 const SIGN_IN = readFileSync(new URL('docs-sign-in.js', import.meta.url), 'utf8')
 
-/** Styles the bar of the sign-in, and corrects elements that are wider than a phone screen. */
+/** Styles the sign-in bar, and narrows elements that are wider than a phone screen. */
 const STYLE = `
 .locanda-sign-in { display: flex; gap: 1rem; align-items: center; justify-content: flex-end; flex-wrap: wrap;
   padding: .6rem 1rem; font: 1rem system-ui, sans-serif; color: #222; background: #eef3f1; overflow-wrap: anywhere; }
@@ -185,10 +186,9 @@ export async function openapiPages (
     const script = `const PUBLIC_URL = ${JSON.stringify(config.PUBLIC_URL)}\n${SIGN_IN}`
     const js = config.IDP_URL === undefined ? [{ filename: 'sign-in.js', content: script }] : []
     // The library opens a file for every request. A client that stops reading must not keep the file open.
-    pages.addHook('onRequest', function holdTurn (request, { raw }, done) {
-      finished(raw, acquireSlot(request))
+    pages.addHook('onRequest', async function holdSlot (request, { raw }) {
+      finished(raw, await acquireSlot(request))
       destroyWhenStalled(raw, stalledReaderMs)
-      done()
     })
     // The library sets no viewport, so phones would show the page in desktop width.
     pages.addHook('onSend', async (_request, reply, payload) =>

@@ -103,7 +103,7 @@ export class EmbeddedDirectory implements Directory {
     return await this.#app.db.transaction(async (tx) => {
       if (sessionId !== undefined) await lockOwner(tx, { userId, sessionId })
       // A key made with the password alone must not end sessions that have proven a second factor.
-      const isLower = sessionId === undefined && isOutdone(caller, await lockPerson(tx, userId))
+      const isLower = sessionId === undefined && hasNewerFactor(caller, await lockPerson(tx, userId))
       const revoked = await (isLower ? endUnprovenSessions(tx, userId) : endSessions(tx, userId, 'global'))
       const revoke = isLower ? revokeUnprovenKeys : revokeKeys
       const keys = alsoKeys ? await revoke(tx, userId) : 0
@@ -133,7 +133,7 @@ function hasFactor ({ factors }: User): boolean {
 }
 
 /** Whether the caller's key was made with the password alone, and the person has enrolled a second factor since. */
-function isOutdone ({ recentUntil }: PersonPrincipal, user: User): boolean {
+function hasNewerFactor ({ recentUntil }: PersonPrincipal, user: User): boolean {
   return recentUntil === undefined && hasFactor(user)
 }
 
@@ -145,7 +145,7 @@ async function lockCaller (tx: Transaction, caller: PersonPrincipal): Promise<Us
   const { userId, sessionId } = caller
   if (sessionId !== undefined) return await lockOwner(tx, { userId, sessionId })
   const user = await lockPerson(tx, userId)
-  if (isOutdone(caller, user)) throw new SecondoFattoreRichiesto()
+  if (hasNewerFactor(caller, user)) throw new SecondoFattoreRichiesto()
   return user
 }
 

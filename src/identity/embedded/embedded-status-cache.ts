@@ -53,7 +53,7 @@ export class EmbeddedStatusCache {
     return unlessEnded(this.#keys.get(id)) ?? await this.#keys.read(id, () => this.#readKey(id))
   }
 
-  /** Whether the person behind a session or key is an administrator, according to the database now. */
+  /** Whether the person of a session or key is an administrator, according to the database now. */
   async isAdmin (credential: Credential): Promise<boolean> {
     const status = await this.#readCredential(credential)
     return status !== undefined && status.lacks === undefined && status.admin

@@ -36,7 +36,7 @@ interface ClaimingToken extends VerifiedToken, Pick<SessionStatus, 'admin' | 'pe
 
 /** The maximum age of a token, even if the provider gives it a longer lifetime. */
 const MAX_AGE_SECONDS = 24 * 3600
-/** After this time a signature is verified again, because its key may not be published any more. */
+/** After this time a signature is verified again, because the provider may have withdrawn its key. */
 const RECHECK_MS = 600_000
 /** Issuers of the keys that Supabase's hosting and its local environment issue. */
 const KEY_ISSUERS = ['supabase', 'supabase-demo']
@@ -52,9 +52,9 @@ export function externalAuthenticator (app: FastifyInstance, parts: Parts): Auth
 
       status (verified, request, token) {
         const cached = seen.cached(verified.sessionId)
-        if (cached !== undefined) return standingOf(verified, cached)
+        if (cached !== undefined) return statusOf(verified, cached)
         return seen.recordUse(verified, clientOf(request), () => tokens.isAccepted(token))
-          .then((session) => standingOf(verified, session))
+          .then((session) => statusOf(verified, session))
       },
 
       async verify (token) {
@@ -118,7 +118,7 @@ async function isAdminNow (
     const user = await tokens.user(token, { userId: userId!, sessionId: sessionId! })
     return user !== undefined && isAdmin(user.app_metadata)
   }
-  // The caller used an API key, or a session of the administrators' pages.
+  // Without a token the caller used an API key, or a session of the administrators' pages.
   if (sessionId !== undefined && await seen.isRevoked(sessionId)) return false
   const user = await users?.now(userId!)
   if (user === undefined || !isAdmin(user.app_metadata)) return false
@@ -141,7 +141,7 @@ function mayAdministerNow (key: KeyStatus | undefined): boolean {
   return key !== undefined && key.admin && key.lacks === undefined
 }
 
-function standingOf (
+function statusOf (
   { admin, pending, lacks, recentUntil, expiresAt }: ClaimingToken, { userId, isRevoked }: SeenSession
 ): SessionStatus | Refusal {
   return isRevoked ? 'session_not_found' : { userId, admin, pending, lacks, recentUntil, endsAt: expiresAt }

@@ -109,7 +109,7 @@ export class ExternalDirectory implements Directory {
         return [...found.values()]
       }
     }
-    this.#app.log.warn({ pages: MAX_PAGES }, 'the identity provider has more users than are listed')
+    this.#app.log.warn({ pages: MAX_PAGES }, 'the list of users is incomplete: the identity provider has too many')
     return [...found.values()]
   }
 
@@ -156,7 +156,7 @@ export class ExternalDirectory implements Directory {
     return recentUntil !== undefined
   }
 
-  /** The provider's factors cannot be locked. A session has the level of its token, which was accepted before. */
+  /** The provider's factors cannot be locked. The level of a session is that of its accepted token. */
   async requireLevel (_tx: Transaction, { userId, sessionId, recentUntil }: PersonPrincipal): Promise<void> {
     if (sessionId !== undefined || recentUntil !== undefined) return
     const user = await this.#parts.users?.recent(userId)
@@ -235,7 +235,7 @@ async function audited<T> (
   await write('asked', {})
   try {
     const result = await work()
-    // The change is made. If the log cannot be written now, the failure is logged, but the change is not undone.
+    // The change is made, and is not undone. If the audit log cannot be written, the log reports it.
     await write('done', outcome(result)).catch(() => {})
     return result
   } catch (err) {

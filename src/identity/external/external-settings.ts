@@ -1,7 +1,7 @@
 import { ConfigError, type Config } from '#src/config/config.ts'
 import { safeAddress } from '#src/lib/addresses.ts'
 
-/** The address of the external provider, and its keys. */
+/** The URL of the external provider, and its keys. */
 export interface ExternalSettings extends Pick<Config, 'REQUIRE_MFA'> {
   /** The public URL of the provider, without a trailing slash. */
   url: string

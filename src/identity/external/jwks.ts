@@ -49,7 +49,7 @@ export function createJwks ({
   return {
     /**
      * The key with this id. Undefined when the provider does not publish it or cannot be reached.
-     * @throws ProviderNonRaggiungibile when no key set is cached and the provider does not respond; no other error
+     * @throws ProviderNonRaggiungibile when no key set is cached and the provider does not respond. No other error
      */
     async key (kid: string): Promise<VerificationKey | undefined> {
       if (kid === '' || kid.length > KID_LENGTH) return undefined

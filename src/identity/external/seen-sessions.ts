@@ -16,9 +16,9 @@ export type SessionRef = Pick<VerifiedToken, 'userId' | 'sessionId'>
 type SeenRow = typeof table.$inferSelect
 
 const RECORD_EVERY_MS = 60_000
-/** A revocation is stored for this long, because tokens older than a day are rejected anyway. */
-const REFUSED_FOR = sql`now() + interval '25 hours'`
-const REFUSED_FOR_MS = 25 * 3_600_000
+/** A revocation is stored until then, because tokens older than a day are rejected anyway. */
+const REVOKED_UNTIL = sql`now() + interval '25 hours'`
+const REVOKED_FOR_MS = 25 * 3_600_000
 const KEPT = sql`interval '30 days'`
 
 /**
@@ -64,7 +64,7 @@ export class SeenSessions {
         }
         return { userId: row.user_id, isRevoked: row.revoked_at !== null }
       }
-      const isDoubtful = allRevokedAt !== null && Date.now() - allRevokedAt.getTime() < REFUSED_FOR_MS
+      const isDoubtful = allRevokedAt !== null && Date.now() - allRevokedAt.getTime() < REVOKED_FOR_MS
       if (isDoubtful && !await isAccepted()) return { userId, isRevoked: true }
       this.#writeInBackground(this.#insert(token, client, allRevokedAt))
       return { userId, isRevoked: false }
@@ -86,7 +86,7 @@ export class SeenSessions {
   async end ({ userId, sessionId }: SessionRef): Promise<void> {
     await this.flush()
     const now = sql`now()`
-    await this.#db.insert(table).values({ id: sessionId, user_id: userId, expires_at: REFUSED_FOR, revoked_at: now })
+    await this.#db.insert(table).values({ id: sessionId, user_id: userId, expires_at: REVOKED_UNTIL, revoked_at: now })
       .onConflictDoUpdate({ target: table.id, set: { revoked_at: now }, setWhere: isNull(table.revoked_at) })
     this.onChange(sessionId)
   }
@@ -94,21 +94,21 @@ export class SeenSessions {
   /** Records that all sessions of a person have ended, including the given one. Returns the number of active ones. */
   async endAll (tx: Transaction, { userId, sessionId }: SessionRef, client: Client): Promise<number> {
     await lockPerson(tx, userId)
-    const ends = { user_id: userId, expires_at: REFUSED_FOR }
+    const ends = { user_id: userId, expires_at: REVOKED_UNTIL }
     await tx.insert(table).values([{ id: userId, ...ends }, { id: sessionId, ...ends, ...client }])
       .onConflictDoNothing()
     // Update even the rows that were just inserted, because the trigger notifies the other processes only of updates.
     const ended = await tx.update(table)
       .set({
         revoked_at: sql`clock_timestamp()`,
-        expires_at: sql`case when ${table.id} = ${table.user_id} then ${REFUSED_FOR} else ${table.expires_at} end`
+        expires_at: sql`case when ${table.id} = ${table.user_id} then ${REVOKED_UNTIL} else ${table.expires_at} end`
       })
       .where(and(eq(table.user_id, userId), or(isNull(table.revoked_at), eq(table.id, userId))))
       .returning({ id: table.id, isLive: sql<boolean>`${table.expires_at} > now()` })
     return ended.filter(({ id, isLive }) => isLive && id !== userId).length
   }
 
-  /** Whether a session is not recorded as revoked. No other transaction can revoke it until this one ends. */
+  /** Locks a session, so that no other transaction revokes it meanwhile. Returns false if it is already revoked. */
   async lock (tx: Transaction, { userId, sessionId }: SessionRef): Promise<boolean> {
     await lockPerson(tx, userId)
     return (await tx.$count(table, and(eq(table.id, sessionId), isNotNull(table.revoked_at)))) === 0
@@ -130,7 +130,7 @@ export class SeenSessions {
     await deleteInBatches(this.#db, table, lt(table.expires_at, sql`now() - ${KEPT}`))
   }
 
-  /** Not awaited. If the recording fails, the next request of the session records it. */
+  /** Writes without making the caller wait. If the write fails, the next request of the session repeats it. */
   #writeInBackground (work: Promise<unknown>): void {
     const done = work.then(() => {}, (err: unknown) => this.#log.warn({ err }, 'a session could not be recorded'))
       .finally(() => this.#writing.delete(done))

@@ -73,7 +73,7 @@ export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<See
   async function ask (token: string) {
     const { status, body, code } = await client.asPerson(token, 'GET', '/user')
     const user = status === 200 ? readUser(body) : undefined
-    // A response that is neither a user nor a refusal proves nothing about the session.
+    // A response that is neither a user nor a refusal does not show whether the session has ended.
     const isRefusal = status === 401 || status === 403 || ENDED_CODES.has(code)
     if (user === undefined && !isRefusal) throw new ProviderNonRaggiungibile()
     return { user, code }

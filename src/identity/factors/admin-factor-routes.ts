@@ -19,7 +19,7 @@ import { parseUuid } from '../uuid.ts'
 import { nameOwnFactor, ofType, realFactors, recordRemoved, removeFactor, requireFactor } from './factor-store.ts'
 import { listPasskeys, presentPasskey, removePasskey } from './webauthn/credentials.ts'
 
-/** Second factors and passkeys of other users, for administrators who help a user who has lost them. */
+/** Routes of other users' second factors and passkeys, for administrators who help a user who has lost them. */
 const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { waitForListeners } } = app
 
@@ -82,7 +82,7 @@ async function removeForOther (request: FastifyRequest, userId: string, id: stri
   const removed = await app.db.transaction(async (tx) => {
     const { factors, ...person } = await lockPerson(tx, userId)
     const factor = requireFactor(factors, id)
-    // Recovery codes alone are no second factor. A person who has lost them too could not sign in.
+    // Recovery codes alone are not a second factor. A person who has lost them too could not sign in.
     const codes = ofType(factors, 'recovery_code')
     const isLast = realFactors(factors).every((each) => each.id === id)
     const gone = codes && isLast && codes.id !== id ? [factor, codes] : [factor]

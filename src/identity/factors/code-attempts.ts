@@ -25,7 +25,7 @@ const MESSAGES: Readonly<Record<keyof typeof REFUSALS, string>> = {
   'recovery-code': 'Invalid recovery code entered'
 }
 
-/** Limits the notices to the person: the fifth wrong code causes one, at most once a day. */
+/** The person gets a notice after the fifth wrong code of a day, at most once a day. */
 const NOTIFIED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS }
 const LAST_NOTICE: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 

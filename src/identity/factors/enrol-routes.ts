@@ -126,7 +126,7 @@ async function unenrol (request: FastifyRequest, id: string, withCodes = false):
   })
 }
 
-/** The recovery codes of a person with one other factor left. Without that factor, codes are no second factor. */
+/** The recovery codes of a person with only one other factor. Without that factor they are not a second factor. */
 function codesOfLast ({ factors }: User): FactorRow | undefined {
   return realFactors(factors).length === 1 ? ofType(factors, 'recovery_code') : undefined
 }

@@ -28,7 +28,7 @@ import {
 } from './webauthn/ceremonies.ts'
 import { addCredential, listOfFactors, noteUse } from './webauthn/credentials.ts'
 
-/** Proofs of a second factor. The first proof verifies the factor, and each proof raises the session to `aal2`. */
+/** Routes that prove a second factor. The first proof verifies the factor. Each proof raises the session to `aal2`. */
 const proofRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/factors/:factor_id/challenge', route(
     { access: 'user', signIn: true }, 'authChallengeFactor', 'Comincia la conferma di un secondo fattore', {
@@ -69,7 +69,7 @@ async function verify (
   if (code === '' && factor.factor_type === 'totp') throw validationFailed('Code needs to be non-empty')
   const challenge = await checkChallenge(app.db, factor.id, challenge_id, network(request.ip))
   const take = challenge === null
-    ? await proveApp(request, reply, factor, code)
+    ? await proveTotp(request, reply, factor, code)
     : await proveDevice(request, reply, factor, challenge, webauthn)
   const { user, session } = await app.db.transaction(async (tx) => (
     await takeProof(tx, request, factor, async () => {
@@ -105,7 +105,7 @@ async function takeProof (
   return raised
 }
 
-async function proveApp (
+async function proveTotp (
   request: FastifyRequest, reply: FastifyReply, factor: StoredFactor, code: string
 ): Promise<Take> {
   const secret = unsealSecret(request.server.identity.keys, factor.id, factor.secret!)
@@ -133,7 +133,7 @@ function requireDevices ({ identity: { config } }: FastifyInstance): RelyingPart
   return party
 }
 
-/** A person's own factor that is proven with a challenge. */
+/** Returns a person's factor that can be proven with a challenge. */
 async function getProvable ({ db }: FastifyInstance, userId: string, id: string): Promise<StoredFactor> {
   const factor = await getFactor(db, userId, parseUuid(id, 'factor_id'))
   if (factor.factor_type !== 'recovery_code') return factor
@@ -146,7 +146,7 @@ const LIFETIME_MS = 300_000
 
 interface Challenge { id: string, expiresAt: Date }
 
-/** Starts the proof of a factor. @param network the client's; @param challenge the text that a device must sign */
+/** Starts the proof of a factor. @param network of the client. @param challenge the text that a device must sign */
 async function beginChallenge (
   db: Executor, factor_id: string, network: string, challenge: string | null
 ): Promise<Challenge> {
@@ -158,7 +158,7 @@ async function beginChallenge (
   return { id: made!.id, expiresAt: new Date(made!.created_at.getTime() + LIFETIME_MS) }
 }
 
-/** The challenge that a device had to sign. Null for an app. */
+/** The challenge that a device had to sign. Null for TOTP. */
 async function checkChallenge (db: Executor, factor_id: string, id: string, network: string): Promise<string | null> {
   const [found] = isUuid(id) ? await db.select().from(t).where(and(eq(t.id, id), eq(t.factor_id, factor_id))) : []
   if (!found) throw unknownChallenge()
@@ -183,7 +183,7 @@ type Take = (tx: Transaction) => Promise<boolean>
 
 interface DeviceProof { type: string, credential_response: Record<string, unknown> }
 
-/** A device creates its key at the factor's first challenge, and signs later challenges with it. */
+/** For an unverified factor a device creates its key, for a verified one it signs with it. */
 const kindOf = ({ status }: StoredFactor) => status === 'verified' ? 'request' : 'create'
 
 async function askDevice (
@@ -198,7 +198,7 @@ async function askDevice (
 }
 
 /**
- * Checks a device's response to a challenge. Undefined when the response is no valid proof.
+ * Checks a device's response to a challenge. Undefined when the response is not a valid proof.
  * @throws AuthError validation_failed
  */
 async function checkDevice (

@@ -14,7 +14,7 @@ import { PROOF_STEP } from '../tokens/refresh-token.ts'
 /**
  * A person with a second factor must prove it before a change of factors. With `REQUIRE_RECENT_MFA` the proof must be
  * recent. Otherwise anyone with an open session could enrol and prove a new factor. A printed password must be replaced
- * before, because a stranger who found it could enrol a factor and lock the owner out.
+ * first, because a stranger who found it could enrol a factor and lock the owner out.
  * @throws PasswordDaCambiare
  * @throws AuthError insufficient_aal, with `refusal` when no factor was proven
  */

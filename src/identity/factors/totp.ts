@@ -31,7 +31,7 @@ export function usualIssuer ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string
 /** An enrolment, as a secret to type, as a link, and as a QR code of the link. */
 interface Enrolment { secret: string, uri: string, qr_code: string }
 
-/** @param issuer the issuer that the app shows; @param label the account name that the app shows */
+/** @param issuer the issuer that the app shows. @param label the account name that the app shows */
 export async function enrolmentOf (secret: Buffer, issuer: string, label: string): Promise<Enrolment> {
   // Replaces characters that a URI cannot contain, and cuts the label so that it fits into a QR code.
   const totp = new TOTP({

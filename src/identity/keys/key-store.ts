@@ -59,7 +59,7 @@ export async function listKeys (db: Executor, user_id?: string): Promise<ApiKey[
   }))
 }
 
-/** Revokes a key of this person, or of anyone. False when the key does not exist or is already revoked. */
+/** Revokes a key, with `user_id` only a key of this person. False when none matches or it is already revoked. */
 export async function revokeKey (tx: Executor, id: string, user_id?: string): Promise<boolean> {
   const owner = user_id === undefined ? undefined : eq(api_keys.user_id, user_id)
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` })

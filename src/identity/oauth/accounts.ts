@@ -23,13 +23,13 @@ interface AccountMatch {
 
 export interface ProviderIdentity { provider: string, profile: Profile }
 
-/** Fields that this service writes itself. A provider's `name` is the full name and must not replace the first. */
+/** Fields that this service writes itself. A provider's `name` is a full name, and must not replace the first name. */
 const OWN_NAMES = ['name', 'surname']
 
 /**
  * Finds the account of a person who signs in through a provider: by the identity if it is known, otherwise by the
  * verified address. Without an account it creates one. The account's row is locked or written by this transaction.
- * @throws AuthError user_banned, signup_disabled, identity_not_found; OAuthError when the address is missing or not
+ * @throws AuthError user_banned, signup_disabled, identity_not_found, OAuthError when the address is missing or not
  * verified
  */
 export async function findOrCreateAccount (
@@ -128,7 +128,7 @@ async function createAccount (tx: Transaction, incoming: ProviderIdentity, email
 async function applyProfile (
   tx: Transaction, { id, email_confirmed_at, invited_at, user_metadata }: UserRow, { metadata }: Profile
 ): Promise<UserRow> {
-  // A stranger may have written the metadata of a never confirmed account. Keep only those of an administrator.
+  // A stranger may have written the metadata of an unconfirmed account. Keep only metadata from an administrator.
   const known = email_confirmed_at === null && invited_at === null ? {} : user_metadata
   const merged = { ...known, ...metadata, ...ownNames(known) }
   await updateUser(tx, id, {

@@ -26,7 +26,7 @@ import type { Profile } from './profile.ts'
 
 /* Sign-ins through other providers. A flow starts at a URL of the provider and ends at a URL of the front end. */
 
-/** The lifetime of a flow's cookie. It is longer than the flow's, so that a late browser gets an exact error. */
+/** The lifetime of a flow's cookie. The cookie outlives the flow, so that a late browser gets an exact error. */
 const COOKIE_SECONDS = 900
 
 export interface AuthorizeRequest extends ChallengeParameters, AuthorizationExtras {
@@ -42,7 +42,7 @@ interface FlowResult { signedIn?: SignedIn, code?: string, accessRevoked: boolea
  * Starts a flow, and returns the provider's URL for the browser. The response sets the cookie that binds the flow to
  * the browser.
  * @param linking the person who adds an identity to their account
- * @throws AuthError validation_failed; OAuthError when the provider cannot be reached
+ * @throws AuthError validation_failed, OAuthError when the provider cannot be reached
  */
 export async function startFlow (
   reply: FastifyReply, asked: AuthorizeRequest, linking?: { userId: string, sessionId: string }
@@ -172,8 +172,8 @@ async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work:
 }
 
 /**
- * The cookie that binds a flow to the browser that started it. Each flow has its own, so several can run at once. It is
- * single-use, and sent only to the callback. `sign-in/browser-cookie.ts` sets another one for a day.
+ * The cookie that binds a flow to the browser that started it. Each flow has its own, so flows can run concurrently. It
+ * is single-use, and sent only to the callback. `sign-in/browser-cookie.ts` sets another one for a day.
  */
 function cookieOf (config: Config, flowId: string) {
   const { pathname: path, protocol } = new URL(callbackAddress(config))

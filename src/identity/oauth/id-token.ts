@@ -47,7 +47,7 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
 
   /**
    * Returns the profile in an ID token after checking signature, issuer, audience, age and nonce.
-   * @throws AuthError validation_failed; ProviderUnreachable, and errors of discovery
+   * @throws AuthError validation_failed, ProviderUnreachable, and errors of discovery
    */
   return async function readIdToken (token: string, { nonce, accessToken }: IdTokenChecks): Promise<Profile> {
     requireForm(token)

@@ -5,7 +5,7 @@ import { unusableResponse } from './errors.ts'
 export interface Profile {
   subject: string
   email: string | undefined
-  /** True only when the provider confirms it. */
+  /** True only when the provider has verified the address. */
   emailVerified: boolean
   /** The fields that are kept, with the names of Supabase Auth. All other fields of the provider are dropped. */
   metadata: Metadata

@@ -19,7 +19,7 @@ import { alarm, form, link, NOTHING, notice, show } from './page-elements.ts'
 import { formPage, page, PageQuery } from './page-route.ts'
 import { fill, type TextKey } from './page-texts.ts'
 import {
-  ACCOUNT, ADMINISTRATION, backToAccount, LINK, NO_FACTOR, OPEN_ADMINISTRATION, PASSWORD, requireVisitor, SIGN_OUT
+  ACCOUNT, ADMINISTRATION, backToAccount, DESK, LINK, NO_FACTOR, OPEN_ADMINISTRATION, PASSWORD, requireVisitor, SIGN_OUT
 } from './page-visitor.ts'
 
 /** The confirmations that the page can show, by the word in its URL. */
@@ -51,7 +51,7 @@ const FORMS: readonly AccountForm[] = [{
   url: `${ACCOUNT}/fattori/rimuovi`,
   names: ['postRimuoviFattore', 'Rimuove un secondo fattore'],
   fields: ['id'],
-  // Recovery codes alone are no second factor, so they are removed with the last other factor.
+  // Recovery codes alone are not a second factor, so they are removed with the last other factor.
   routeCall: ({ id }) => ({ method: 'DELETE', url: `${below('/auth/v1/factors', id)}?rimuovi_codici=true` })
 }, {
   url: `${ACCOUNT}/fattori/rinomina`,
@@ -136,8 +136,9 @@ async function showAccount (request: FastifyRequest, reply: FastifyReply, word =
     directory.sessions(caller), listKeys(db, user.id), listPasskeys(db, user.id), codes && countCodes(db, codes.id),
     isProven && authenticator.isAdmin(caller, request)
   ])
-  const routeCall = isProven ? appOf(request) : undefined
+  const appRequest = isProven ? appOf(request) : undefined
   const done = DONE.get(word)
+  const { lingua } = user.user_metadata
   return show(request, reply, (texts, language) => {
     const wording = wordingOf(texts, language, hasDevices)
     const factors = factorList(user.factors, left?.remaining, wording)
@@ -150,13 +151,14 @@ async function showAccount (request: FastifyRequest, reply: FastifyReply, word =
       content: html`${notice(done && texts[done])}${
         alarm(isProven && word !== NO_FACTOR ? undefined : texts.mustEnrol)}${
         notice(caller.pending ? texts.pendingAccount : undefined)}<p>${fill(texts.signedInAs, user.email)}</p>
-${routeCall === undefined ? NOTHING : continueForm(routeCall, texts)}${
+${appRequest === undefined ? NOTHING : continueForm(appRequest, texts)}${
+  isProven ? link(DESK, texts.openDesk) : NOTHING}${
   frontEnd === undefined || !isProven ? NOTHING : link(frontEnd, texts.openApp)}${
   isProven ? link(PASSWORD, texts.changePassword) : NOTHING}${
   isAdmin ? form({ action: OPEN_ADMINISTRATION, button: texts.openAdministration, isQuiet: true }) : NOTHING}${
   form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true })}${factors}${isProven ? others : NOTHING}`
     }
-  })
+  }, isLanguage(lingua) ? lingua : undefined)
 }
 
 /** Ends one session of a person and records it in the audit log. Sessions of other users are ignored. */

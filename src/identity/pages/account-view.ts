@@ -20,9 +20,9 @@ export function wordingOf (texts: Texts, language: Language, hasDevices: boolean
   return { texts, hasDevices, day: (instant) => format.format(new Date(instant)) }
 }
 
-export function section (title: string, content: Html): Html {
+export function section (title: string, content: Html, id?: string): Html {
   return html`<section>
-<h2>${title}</h2>
+<h2${id === undefined ? NOTHING : html` id="${id}"`}>${title}</h2>
 ${content}</section>
 `
 }
@@ -37,8 +37,8 @@ ${action}</li>
 `
 }
 
-/** Asks for a second click, without scripts. Used for destructive and for rare actions. */
-function surely (label: string, about: string, action: Html): Html {
+/** Asks for a second click, without scripts, before a destructive or rare action. */
+function confirmed (label: string, about: string, action: Html): Html {
   return html`<details><summary>${label}<span class="hidden"> ${about}</span></summary>
 ${action}</details>
 `
@@ -50,7 +50,7 @@ function ownItem (at: string, id: string, name: string, created_at: string | Dat
   const action = `${at}/rinomina`
   const rename = form({ action, button: texts.rename, content, values: { id }, about: name, isQuiet: true })
   const remove = form({ action: `${at}/rimuovi`, button: texts.removeSure, values: { id }, about: name })
-  const actions = html`${surely(texts.rename, name, rename)}${surely(texts.remove, name, remove)}`
+  const actions = html`${confirmed(texts.rename, name, rename)}${confirmed(texts.remove, name, remove)}`
   return item(name, [fill(texts.added, day(created_at))], actions)
 }
 
@@ -86,7 +86,7 @@ export function factorList (all: readonly FactorRow[], codesLeft: number | undef
     ? html`<p>${texts.noCodes}</p>
 ${form({ action, button: texts.newCodes, isQuiet: true })}`
     : html`<p>${fill(texts.codesLeft, codesLeft)}</p>
-${surely(texts.newCodes, '', form({ action, button: texts.newCodesSure }))}`
+${confirmed(texts.newCodes, '', form({ action, button: texts.newCodesSure }))}`
   const addApp = form({ action: `${ACCOUNT}/fattori/nuovo`, button: texts.addApp })
   const addDevice = deviceForm({ action: ADD_DEVICE, button: texts.addDevice, values: { id: '' } }, texts)
   return section(texts.factors, html`${list(items, texts.noFactors)}${addApp}${hasDevices ? addDevice : NOTHING}${
@@ -113,7 +113,7 @@ export function identityList (
       action: `${ACCOUNT}/collegamenti/scollega`, button: texts.unlink, values: { id }, about: name
     })
     const mayGo = provider !== 'email' && all.length > 1
-    return item(name, typeof email === 'string' ? [email] : [], mayGo ? surely(texts.unlink, name, unlink) : NOTHING)
+    return item(name, typeof email === 'string' ? [email] : [], mayGo ? confirmed(texts.unlink, name, unlink) : NOTHING)
   })
   return section(texts.providers, html`${list(items, '')}${others.map(({ name }) =>
     link(`${LINK}/con/${encodeURIComponent(name)}`, fill(texts.linkWith, titleOf(name))))}`)
@@ -129,9 +129,9 @@ export function keyList (all: readonly ApiKey[], { texts, day }: Wording): Html 
       scopes.map((scope) => texts[SCOPE_TEXTS[scope]]).join(', '),
       fill(texts.expires, day(expires_at)),
       ...(last_used_at === null ? [] : [fill(texts.lastUsed, day(last_used_at))])
-    ], surely(texts.revoke, title, revoke))
+    ], confirmed(texts.revoke, title, revoke))
   })
-  return section(texts.keys, html`${list(items, texts.noKeys)}${link(NEW_KEY, texts.newKey)}`)
+  return section(texts.keys, html`${list(items, texts.noKeys)}${link(NEW_KEY, texts.newKey)}`, 'chiavi')
 }
 
 /** Maximum characters that are shown of an unknown user agent. */

@@ -1,4 +1,4 @@
-import type { FastifyReply, FastifyRequest } from 'fastify'
+import type { FastifyReply, FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { TextKey } from './page-texts.ts'
 
 export class Refused extends Error {
@@ -25,7 +25,29 @@ export interface RouteCall {
   method: 'GET' | 'POST' | 'PUT' | 'PATCH' | 'DELETE'
   url: string
   token?: string
+  /** JSON, or the bytes of a file form. */
   payload?: object
+  headers?: Readonly<Record<string, string>>
+}
+
+/** Calls a route like `callRoute`, and returns every response, also a refusal. */
+export async function injectRoute (
+  request: FastifyRequest, { method, url, token, payload, headers }: RouteCall
+): Promise<LightMyRequestResponse> {
+  const { 'user-agent': agent, cookie } = request.headers
+  return await request.server.inject({
+    method,
+    url,
+    remoteAddress: request.ip,
+    headers: {
+      ...(agent === undefined ? {} : { 'user-agent': agent }),
+      // The protocol recognizes the browser of the sign-up by a cookie.
+      ...(cookie === undefined ? {} : { cookie }),
+      ...(token === undefined ? {} : { authorization: `Bearer ${token}` }),
+      ...headers
+    },
+    ...(payload === undefined ? {} : { payload })
+  })
 }
 
 interface ErrorResponse { error_code?: string, codice?: string, weak_password?: { reasons: string[] } }
@@ -38,21 +60,9 @@ interface ErrorResponse { error_code?: string, codice?: string, weak_password?: 
  * @throws Refused
  */
 export async function callRoute<T = unknown> (
-  request: FastifyRequest, { method, url, token, payload }: RouteCall, reply?: FastifyReply
+  request: FastifyRequest, call: RouteCall, reply?: FastifyReply
 ): Promise<T> {
-  const { 'user-agent': agent, cookie } = request.headers
-  const response = await request.server.inject({
-    method,
-    url,
-    remoteAddress: request.ip,
-    headers: {
-      ...(agent === undefined ? {} : { 'user-agent': agent }),
-      // The protocol recognizes the browser of the sign-up by a cookie.
-      ...(cookie === undefined ? {} : { cookie }),
-      ...(token === undefined ? {} : { authorization: `Bearer ${token}` })
-    },
-    ...(payload === undefined ? {} : { payload })
-  })
+  const response = await injectRoute(request, call)
   const { statusCode, headers: { 'retry-after': retryAfter = 0, 'set-cookie': cookies } } = response
   const body: unknown = response.body === '' ? {} : response.json()
   if (statusCode < 400) {

@@ -49,7 +49,7 @@ export function parseResponse (credential = ''): object {
     const response: unknown = JSON.parse(credential)
     if (typeof response === 'object' && response !== null) return response
   } catch {
-    // The text is no JSON.
+    // The text is not JSON.
   }
   throw new Refused(400, 'webauthn_verification_failed')
 }

@@ -4,7 +4,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { EnrolledFactor, FactorChallenge } from '#schemas/auth/factor-requests.ts'
 import type { PasskeyOptions } from '#schemas/auth/passkey.ts'
 import type { AuthSession } from '#schemas/auth/session.ts'
-import { goOn } from './app-pages.ts'
+import { redirectSignedIn } from './app-pages.ts'
 import { callRoute, refusalOf } from './call-route.ts'
 import {
   ADD_DEVICE, ADD_PASSKEY, parseResponse, PROVE_DEVICE, SIGN_IN_PASSKEY, type DeviceQuestion
@@ -93,7 +93,7 @@ async function signInWithPasskey (
     const tokens = await callRoute<AuthSession>(request, {
       method: 'POST', url: `${PASSKEYS}/authentication/verify`, payload
     })
-    return await goOn(request, reply, await beginVisit(request, reply, tokens))
+    return await redirectSignedIn(request, reply, await beginVisit(request, reply, tokens))
   } catch (err) {
     return showSignIn(request, reply, { refused: refusalOf(err) })
   }

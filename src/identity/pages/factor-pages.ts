@@ -19,7 +19,7 @@ const CODES = '/auth/v1/factors/recovery-codes'
 type Enrolled = Static<typeof EnrolledFactor>
 
 /**
- * A person's second factors. Secrets that are shown once (of an app, recovery codes) are in the response to the form,
+ * A person's second factors. Secrets that are shown once (app secrets, recovery codes) are in the response to the form,
  * so no URL shows them again.
  */
 const factorPages: FastifyPluginAsyncTypebox = async (app) => {
@@ -52,7 +52,7 @@ const factorPages: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default factorPages
 
-/** The page after the proof of a new factor. With the first factor it shows recovery codes, in case of a loss. */
+/** The page after the proof of a new factor. After the first factor it shows recovery codes, in case of loss. */
 export async function afterFirstProof (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor
 ): Promise<FastifyReply> {

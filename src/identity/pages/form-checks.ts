@@ -2,6 +2,7 @@ import cookie from '@fastify/cookie'
 import createError from '@fastify/error'
 import type { FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
+import { isLoopbackHost } from '#src/lib/addresses.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { parseForm } from '#src/lib/urlencoded.ts'
 import { hasMark, setMark } from './page-cookies.ts'
@@ -13,7 +14,8 @@ const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da un
 
 /**
  * Accepts only urlencoded forms, and only from pages of this server. New browsers send the origin in `Sec-Fetch-Site`,
- * except over plain http to other hosts than localhost. Otherwise `Origin` and a `SameSite=Strict` cookie prove it.
+ * except over plain http to other hosts than localhost. Without it, `Origin` and a `SameSite=Strict` cookie are
+ * required.
  *
  * A browser without that cookie stores no session cookie either. The request is rejected before it uses up a code or a
  * link. The response sets the cookie again, in case the person has allowed cookies meanwhile. In an old browser the
@@ -48,6 +50,9 @@ export default fp(async function forms (app) {
 function isOwnForm ({ headers: { 'sec-fetch-site': site, origin }, server, host }: FastifyRequest): boolean {
   if (site !== undefined) return site === 'same-origin'
   if (origin === undefined) return true
+  const { protocol, hostname, origin: own } = new URL(server.identity.config.PUBLIC_URL)
+  // Browsers send `null` from a page without referrer. Without `Sec-Fetch-Site` only the cookie proves the form.
+  if (origin === 'null') return protocol === 'http:' && !isLoopbackHost(hostname)
   if (!URL.canParse(origin)) return false
-  return origin === new URL(server.identity.config.PUBLIC_URL).origin || new URL(origin).host === host
+  return origin === own || new URL(origin).host === host
 }

@@ -1,6 +1,6 @@
 /* global addEventListener, document, DOMParser, fetch, FormData, location, navigator, performance,
    PublicKeyCredential, URLSearchParams */
-// Ignores a second click on a submitted form: its code is single-use, and the browser would show the second answer.
+// Ignores a second click on a submitted form: its code is single-use, and the browser would show the second response.
 // After some seconds a click submits again, because the network may have failed.
 const WAIT_MS = 5000
 for (const form of document.querySelectorAll('form:not([data-options])')) {

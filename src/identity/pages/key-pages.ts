@@ -29,12 +29,12 @@ const keyPages: FastifyPluginAsyncTypebox = async (app) => {
 export default keyPages
 
 async function makeKey (
-  request: FastifyRequest, reply: FastifyReply, routeCall: Required<Omit<Attempt, 'refused'>>
+  request: FastifyRequest, reply: FastifyReply, attempt: Required<Omit<Attempt, 'refused'>>
 ): Promise<FastifyReply> {
   const visitor = await requireVisitor(request)
-  const { name, days, scopes } = routeCall
+  const { name, days, scopes } = attempt
   // A key without scopes would have all scopes.
-  if (scopes.length === 0) return showForm(request, reply, visitor, { ...routeCall, refused: 'keyScopeMissing' })
+  if (scopes.length === 0) return showForm(request, reply, visitor, { ...attempt, refused: 'keyScopeMissing' })
   try {
     const query = new URLSearchParams({ name: name.trim(), days: days.trim(), scopes: scopes.join(',') })
     const url = `/api/cli/auth/key?${query.toString()}`
@@ -44,7 +44,7 @@ async function makeKey (
     const refused = refusalOf(err)
     // Other refusals, such as a missing proof, redirect to other pages.
     if (refused.code !== 'RICHIESTA_NON_VALIDA' && refused.code !== 'TROPPE_CHIAVI') throw err
-    return showForm(request, reply, visitor, { ...routeCall, refused })
+    return showForm(request, reply, visitor, { ...attempt, refused })
   }
 }
 

@@ -30,7 +30,7 @@ const LinkQuery = Type.Object({
 const mailPages: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { keys } } = app
 
-  // Mail scanners also open links, so only the button uses the link up.
+  // Mail scanners also open links, so only the button consumes the link.
   app.get(CONFIRM, page('getConferma', 'La pagina del collegamento di una e-mail', {
     querystring: LinkQuery
   }), async (request, reply) => {

@@ -16,6 +16,8 @@ import { Refused } from './call-route.ts'
 const FORM = /^([0-9a-f-]{36})\.([0-9a-f]{64})$/
 const VERIFIER = /^[\w-]{43}$/
 const FLOW_SECONDS = 900
+/** A path of this server outside the pages of the sign-in. */
+const OWN_PAGE = /^\/(?!\/|auth\/)[\w\-/?=&.%+]{0,500}$/
 
 /** A front end's request for a sign-in: the URL to return to, and its PKCE challenge. */
 export interface AppRequest { redirectTo: string, challenge: Challenge }
@@ -40,7 +42,26 @@ export function clearSession (reply: FastifyReply): void {
   clear(reply, 'session')
 }
 
-/** Marks a browser that has seen a page. It sends the mark with forms of this server only. */
+/** Remembers the page that a signed-out person asked for. The person returns to it after the sign-in. */
+export function setNextPage (reply: FastifyReply, path: string): void {
+  if (OWN_PAGE.test(path)) set(reply, 'page', path, { maxAge: FLOW_SECONDS })
+}
+
+/** Validate again, because others may have written the cookie. */
+export function nextPageOf (request: FastifyRequest): string | undefined {
+  const value = read(request, 'page')
+  try {
+    return value === undefined ? undefined : OWN_PAGE.exec(decodeURIComponent(value))?.[0]
+  } catch {
+    return undefined
+  }
+}
+
+export function clearNextPage (reply: FastifyReply): void {
+  clear(reply, 'page')
+}
+
+/** Marks a browser that has seen a page. The browser sends the mark only with forms of this server. */
 export function setMark (reply: FastifyReply): void {
   set(reply, 'form', '1', { sameSite: 'strict' })
 }
@@ -84,17 +105,17 @@ export function clearApp (reply: FastifyReply): void {
  * @throws Refused
  */
 export function readAppRequest (config: Config, query: Static<typeof AppQuery>): AppRequest | undefined {
-  const { redirect_to: routeCall } = query
-  if (routeCall === undefined) return undefined
-  const redirectTo = allowedRedirect(config, routeCall)
-  if (!URL.canParse(routeCall) || new URL(routeCall).href !== redirectTo) throw badApp()
+  const { redirect_to: requested } = query
+  if (requested === undefined) return undefined
+  const redirectTo = allowedRedirect(config, requested)
+  if (!URL.canParse(requested) || new URL(requested).href !== redirectTo) throw badApp()
   const challenge = challengeOf(query)
   // Without a challenge, anyone who sees the redirect URL could get the session.
   if (challenge.code_challenge === null) throw badApp()
   return { redirectTo, challenge }
 }
 
-/** Identifies a request. The button confirms only the request that its page shows, which others may replace. */
+/** Identifies a request. The button confirms only the request on its page, even if the cookie was replaced. */
 export function tagOf ({ redirectTo, challenge: { code_challenge } }: AppRequest): string {
   return hash('sha256', `${code_challenge} ${redirectTo}`, 'base64url')
 }

@@ -122,9 +122,11 @@ export interface Page {
 }
 
 export function show (
-  request: FastifyRequest, reply: FastifyReply, make: (texts: Texts, language: Language) => Page
+  request: FastifyRequest,
+  reply: FastifyReply,
+  make: (texts: Texts, language: Language) => Page,
+  language = languageOf(request)
 ): FastifyReply {
-  const language = languageOf(request)
   const texts = TEXTS[language]
   const { title, content, isFaulty = false, hasForms = true, status = reply.statusCode } = make(texts, language)
   const page = htmlPage({

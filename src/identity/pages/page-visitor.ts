@@ -12,11 +12,13 @@ export const SECOND_FACTOR = '/auth/verifica'
 export const CONTINUE = `${SIGN_IN}/continua`
 export const DECLINE = `${SIGN_IN}/rifiuta`
 export const ACCOUNT = '/auth/account'
-/** The last word in the account page's URL for a person who needs a second factor and has none. */
+/** `esito` in the account page's URL, for a person who needs a second factor and has none. */
 export const NO_FACTOR = 'fattore'
 /** The form with this URL opens the administrators' pages at `ADMINISTRATION`. */
 export const OPEN_ADMINISTRATION = `${ACCOUNT}/amministrazione`
 export const ADMINISTRATION = '/ad/'
+/** The first page of the desk. */
+export const DESK = '/oggi'
 export const PASSWORD = '/auth/password'
 export const LINK = `${ACCOUNT}/collegamenti`
 export const NEW_KEY = `${ACCOUNT}/chiavi/nuova`
@@ -50,7 +52,7 @@ export async function findVisitor (
 
 /**
  * The signed-in person, with every required proof.
- * @param lacks the proofs that may be missing; @param then the page to open after a proof
+ * @param lacks the proofs that may be missing. @param then the page to open after a proof
  * @throws RedirectError to sign in, to prove the second factor, to enrol one, or to replace the printed password
  */
 export async function requireVisitor (

@@ -6,7 +6,7 @@ import { alarm, field, form, link, NOTHING, notice, show } from './page-elements
 import { explain, settleRefusal } from './show-error.ts'
 import { formPage, page } from './page-route.ts'
 import { languageOf, type Texts } from './page-texts.ts'
-import { ACCOUNT, backToAccount, PASSWORD, requireVisitor, SIGN_OUT, type Visitor } from './page-visitor.ts'
+import { ACCOUNT, backToAccount, DESK, PASSWORD, requireVisitor, SIGN_OUT, type Visitor } from './page-visitor.ts'
 
 /** The sign-in was too long ago, so the route requires the current password. */
 const SIGN_IN_OLD = 'reauthentication_needed'
@@ -24,13 +24,14 @@ const passwordPages: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request, reply) => {
     const { password = '', current } = request.body
     const visitor = await requireVisitor(request, ['password'], 'password')
-    const { token, user } = visitor
+    const { token, user, caller } = visitor
     try {
       // If the person has no language setting, mails use the language of this page from now on.
       const data = user.user_metadata.lingua === undefined ? { lingua: languageOf(request) } : {}
       const payload = { password, data, ...(current === undefined ? {} : { current_password: current }) }
       await callRoute(request, { method: 'PUT', url: '/auth/v1/user', token, payload })
-      return await backToAccount(reply, 'password')
+      // A person who has replaced the printed password continues at the desk.
+      return caller.lacks === 'password' ? await reply.redirect(DESK, 303) : await backToAccount(reply, 'password')
     } catch (err) {
       return showPassword(request, reply, visitor, refusalOf(err), current !== undefined)
     }
@@ -80,12 +81,12 @@ function showPassword (
           isOfCurrent || hasCurrent ? current : NOTHING,
           chosen
         ]
-      })}${wayOut(isPrinted, texts)}`
+      })}${exitForm(isPrinted, texts)}`
     }
   })
 }
 
-/** The account opens only with another password, so the way out is to sign out. */
-function wayOut (isPrinted: boolean, texts: Texts): Html {
+/** Before the printed password is replaced, the only other action is to sign out. */
+function exitForm (isPrinted: boolean, texts: Texts): Html {
   return isPrinted ? form({ action: SIGN_OUT, button: texts.signOut, isQuiet: true }) : link(ACCOUNT, texts.back)
 }

@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs'
-import type { FastifyError, FastifyPluginAsync, FastifyRequest } from 'fastify'
-import { prefers } from '#src/lib/accept-headers.ts'
+import type { FastifyError, FastifyPluginAsync } from 'fastify'
+import { prefers, wantsPage } from '#src/lib/accept-headers.ts'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { html } from '#src/lib/html.ts'
 import { renderError } from '#src/http/errors.ts'
@@ -41,10 +41,11 @@ const pages: FastifyPluginAsync = async (app) => {
 export default pages
 
 /**
- * `/` shows the purpose and the links of the service to a person. A program, which does not accept HTML, gets a 404.
+ * With an external provider, `/` shows the purpose and the links of the service to a person. A program, which does not
+ * accept HTML, gets a 404.
  */
 export const home: FastifyPluginAsync = async (app) => {
-  const { CORS_ORIGINS: [frontEnd], IDP_URL } = app.identity.config
+  const { CORS_ORIGINS: [frontEnd] } = app.identity.config
 
   app.get('/', page('getHome', 'La prima pagina'), async (request, reply) => {
     if (!prefers(request.headers.accept, 'text/html', 'application/json')) throw new RisorsaNonTrovata()
@@ -53,8 +54,7 @@ export const home: FastifyPluginAsync = async (app) => {
       hasForms: false,
       content: html`<p>${texts.homeText}</p>
 ${frontEnd === undefined ? NOTHING : link(frontEnd, texts.openApp)}${
-  IDP_URL === undefined ? link(ROOT, texts.signIn) : NOTHING}${link('/docs', texts.homeApi)}${
-  link('/health/ready', texts.homeHealth)}`
+  link('/docs', texts.homeApi)}${link('/health/ready', texts.homeHealth)}`
     })).header('vary', 'accept, accept-language')
   })
 }
@@ -76,8 +76,4 @@ export const unknownPages: FastifyPluginAsync = async (app) => {
       ? reply.redirect(`${app.prefix}/`, 303)
       : app.refuseUnknown(request, reply)
   })
-}
-
-function wantsPage ({ method, headers: { accept } }: FastifyRequest): boolean {
-  return ['GET', 'HEAD'].includes(method) && prefers(accept, 'text/html', 'application/json')
 }

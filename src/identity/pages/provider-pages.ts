@@ -7,7 +7,7 @@ import type { AuthSession } from '#schemas/auth/session.ts'
 import { Closed } from '#schemas/common.ts'
 import { RisorsaNonTrovata } from '#src/lib/errors.ts'
 import { html } from '#src/lib/html.ts'
-import { goOn } from './app-pages.ts'
+import { redirectSignedIn } from './app-pages.ts'
 import { callRoute, Refused } from './call-route.ts'
 import { setVerifier, verifierOf } from './page-cookies.ts'
 import { alarm, form, link, show } from './page-elements.ts'
@@ -46,7 +46,7 @@ const providerPages: FastifyPluginAsyncTypebox = async (app) => {
     'postRitorno', 'Finisce l’accesso con un provider', ['code']
   ), async (request, reply) => {
     const tokens = await exchange(request, request.body.code)
-    return await goOn(request, reply, await beginVisit(request, reply, tokens))
+    return await redirectSignedIn(request, reply, await beginVisit(request, reply, tokens))
   })
 
   app.get(`${LINK}/con/:provider`, page('getCollegaCon', 'Porta al provider da collegare', {

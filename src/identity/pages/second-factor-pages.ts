@@ -4,7 +4,7 @@ import type { AuthSession } from '#schemas/auth/session.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { realFactors } from '../factors/factor-store.ts'
 import type { FactorRow } from '../people/find-users.ts'
-import { goOn } from './app-pages.ts'
+import { redirectSignedIn } from './app-pages.ts'
 import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { asksDevices, deviceForm, PROVE_DEVICE } from './device-forms.ts'
 import { alarm, field, form, NOTHING, show } from './page-elements.ts'
@@ -76,7 +76,7 @@ export async function afterProof (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor, word = ''
 ): Promise<FastifyReply> {
   const next = NEXT.get(word)
-  return next === undefined ? await goOn(request, reply, visitor) : await reply.redirect(next, 303)
+  return next === undefined ? await redirectSignedIn(request, reply, visitor) : await reply.redirect(next, 303)
 }
 
 interface Attempt {

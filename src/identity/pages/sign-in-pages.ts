@@ -3,7 +3,7 @@ import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { html } from '#src/lib/html.ts'
-import { goOn, showContinue } from './app-pages.ts'
+import { redirectSignedIn, showContinue } from './app-pages.ts'
 import { callRoute, refusalOf, type Refused } from './call-route.ts'
 import { asksDevices, deviceForm, SIGN_IN_PASSKEY } from './device-forms.ts'
 import { alarm, field, form, link, NOTHING, notice, show, titleOf } from './page-elements.ts'
@@ -15,7 +15,7 @@ import {
   ACCOUNT, beginVisit, endVisit, findVisitor, needsPassword, PASSWORD, SIGN_IN, SIGN_OUT
 } from './page-visitor.ts'
 
-/** The query of a link on a page of this server, or in a front end. */
+/** The query of a link to the sign-in, from a page of this server or from a front end. */
 const SignInQuery = Type.Composite([PageQuery, AppQuery])
 
 interface Attempt { email?: string, refused?: Refused, hasSignedOut?: boolean }
@@ -32,12 +32,12 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
   app.get(SIGN_IN, page('getAccesso', 'La pagina per accedere', {
     querystring: SignInQuery
   }), async (request, reply) => {
-    const routeCall = readAppRequest(config, request.query)
-    if (routeCall) setApp(reply, routeCall)
+    const appRequest = readAppRequest(config, request.query)
+    if (appRequest) setApp(reply, appRequest)
     const visitor = await findVisitor(request)
-    if (visitor && routeCall && visitor.caller.lacks === undefined) {
+    if (visitor && appRequest && visitor.caller.lacks === undefined) {
       return showContinue(request, reply, visitor,
-        routeCall)
+        appRequest)
     }
     if (visitor) return await reply.redirect(ACCOUNT, 303)
     return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })
@@ -51,7 +51,7 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
       const url = '/auth/v1/token?grant_type=password'
       const payload = { email: email.trim(), password }
       const tokens = await callRoute<AuthSession>(request, { method: 'POST', url, payload })
-      return await goOn(request, reply, await beginVisit(request, reply, tokens))
+      return await redirectSignedIn(request, reply, await beginVisit(request, reply, tokens))
     } catch (err) {
       return showSignIn(request, reply, { email, refused: refusalOf(err) })
     }
@@ -62,7 +62,7 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
     clearSession(reply)
     // Without this, a later user of the browser could see this person's pages in the history.
     reply.header('clear-site-data', '"cache"')
-    // Forget the front end's request, because the next user did not make it. Keep it for another account of this one.
+    // Drop the front end's request, because the next user did not make it. Keep it for another account of this user.
     if (request.body.altro === undefined) clearApp(reply)
     return await reply.redirect(`${SIGN_IN}?esito=uscita`, 303)
   })

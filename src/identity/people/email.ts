@@ -1,8 +1,8 @@
 import type { Keys } from '#src/lib/secrets.ts'
 
 /**
- * One plain ASCII address: letters, digits and what mail servers accept unquoted, then a host name (RFC 5321, without
- * quoted local parts). Lower case would turn the Kelvin sign, a dotless i or full-width letters into other letters.
+ * One plain ASCII address: letters, digits and symbols that need no quotes, then a host name (RFC 5321). Conversion to
+ * lower case would turn the Kelvin sign, a dotless i or full-width letters into other letters.
  */
 const FORM = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 const SPACES_AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g
@@ -21,7 +21,7 @@ export function isEmail (email: string): boolean {
   return address.length <= LONGEST && FORM.test(address)
 }
 
-/** The name in the audit log of an address that may have no account. It is a fingerprint, not the address. */
+/** The audit log names an address that may have no account by this fingerprint, and not by the address. */
 export function accountFingerprint (keys: Keys, email: string): string {
   return keys.fingerprint('audit/account', normalizeEmail(email)).toString('hex').slice(0, 16)
 }

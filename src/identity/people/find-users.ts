@@ -60,7 +60,7 @@ export function isBanned (until: Date | null): boolean {
   return until !== null && until.getTime() > Date.now()
 }
 
-/** True if any account has an imported hash. Its verification does not take the same time as that of a new hash. */
+/** True if any account has an imported hash. Verifying such a hash takes a different time. */
 export async function hasImportedHashes (db: Executor): Promise<boolean> {
   const found = await db.select({ id: users.id }).from(users).where(isImportedHash(users.password_hash)).limit(1)
   return found.length > 0

@@ -5,7 +5,7 @@ import { validationFailed } from '../errors.ts'
 const LONGEST = { user: 8192, app: 1024 }
 
 /**
- * Validates metadata. The JSON of `user_metadata` may have 8 KiB, that of `app_metadata` 1 KiB. Rejects NUL and lone
+ * Validates metadata. Their JSON may have 8 KiB (`user_metadata`) or 1 KiB (`app_metadata`). Rejects NUL and lone
  * surrogates, because PostgreSQL cannot store them.
  * @throws AuthError validation_failed
  */

@@ -17,7 +17,7 @@ import { notDeleted, type UserRow } from './find-users.ts'
  * locks only its session, then the end of the audit log.
  */
 
-/** Until the transaction ends, no other one can change who is an administrator. So at least one always remains. */
+/** Until the transaction ends, no other one can change who is an administrator, so that at least one remains. */
 export async function lockRights (tx: Transaction): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.rights})`)
 }

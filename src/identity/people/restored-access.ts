@@ -9,8 +9,8 @@ export interface Ban { id: string, until: string }
 /** A revoked API key. The e-mail address is null for a person of an external provider. */
 export interface RevokedKey { id: string, name: string, user: string, email: string | null }
 
-/** Rejections of sessions last this long, because an external provider's tokens are valid for a day at most. */
-const REFUSED_FOR = sql`now() + interval '25 hours'`
+/** A revocation is stored until then, because an external provider's tokens are valid for a day at most. */
+const REVOKED_UNTIL = sql`now() + interval '25 hours'`
 
 /** The current bans. */
 export async function bansInForce (db: Executor): Promise<Ban[]> {
@@ -30,9 +30,9 @@ export async function endRestoredAccess (tx: Executor): Promise<{ sessions: numb
   await tx.delete(flow_states)
   const seen = await tx.update(seen_sessions).set({ revoked_at: sql`now()` }).where(isNull(seen_sessions.revoked_at))
     .returning({ id: seen_sessions.id, user_id: seen_sessions.user_id })
-  // For sessions that this server has not seen, it asks the provider.
+  // Marks all sessions of each person as revoked. About later ones this server asks the provider.
   await tx.execute(sql`insert into ${seen_sessions} (id, user_id, expires_at, revoked_at)
-    select distinct user_id, user_id, ${REFUSED_FOR}, now() from ${seen_sessions}
+    select distinct user_id, user_id, ${REVOKED_UNTIL}, now() from ${seen_sessions}
     on conflict (id) do update set expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`)
   const revoked = await tx.update(api_keys).set({ revoked_at: sql`now()` }).where(isNull(api_keys.revoked_at))
     .returning({ id: api_keys.id })
@@ -63,7 +63,7 @@ export async function deleteAgain (tx: Executor, ids: readonly string[]): Promis
   return deleted.map(({ id }) => id)
 }
 
-/** The given ids that belong to a person now. An administrator may have used the id of a deleted person again. */
+/** The given ids that belong to a person. An administrator may have reused a deleted person's id. */
 export async function presentPeople (db: Executor, ids: readonly string[]): Promise<string[]> {
   if (ids.length === 0) return []
   const rows = await db.select({ id: users.id }).from(users)

@@ -37,7 +37,7 @@ export const HANDED_OVER = { reason: 'handed_over' }
 export const ADDRESS_PROVEN = { reason: 'address_proven' }
 
 /**
- * Prepares an unproven account for its address's owner: revokes earlier access, keeps only the e-mail identity.
+ * Prepares an unproven account for the owner of its address: only the e-mail identity remains.
  * @returns the account, and whether access was revoked
  */
 export async function resetToEmailIdentity (

@@ -70,8 +70,8 @@ export async function insertUser (tx: Transaction, values: typeof users.$inferIn
 }
 
 /**
- * Changes a person. The confirmation of an address voids a password chosen at sign-up, unless the change contains the
- * password again, because another person may have signed up.
+ * Changes a person. Confirming an address voids the password of the sign-up, because another person may have chosen it.
+ * The password stays if the change contains it again.
  * @param locked the person's row, when `lockUserAndRights` has read it in this transaction
  * @throws AuthError user_not_found, email_exists, last_admin
  */
@@ -137,7 +137,7 @@ function normalized (email: string | undefined): { email?: string } {
 
 /**
  * Refuses a change after which no administrator could sign in. The lock on the rights lets concurrent changes run one
- * after the other, so the second sees the first.
+ * after the other, so the second one reads the result of the first.
  */
 async function refuseLastAdmin (
   tx: Transaction, row: UserRow | undefined, staysAdmin: (row: UserRow) => boolean
@@ -177,9 +177,9 @@ async function refuseTaken<T> (work: () => Promise<T>): Promise<T> {
 }
 
 /**
- * Removes an identity of a person and ends the sessions that it started, because somebody who has stolen the account at
- * the provider may use one. The session of the request continues. The caller has locked the person and checked the
- * required level. The lock serializes concurrent requests, so that the last identity remains. After the commit the
+ * Removes an identity of a person and ends the sessions that it started. Someone who has stolen the account at the
+ * provider may be using one of them. The session of the request continues. The caller has locked the person and checked
+ * the required level. The lock serializes concurrent requests, so that the last identity remains. After the commit the
  * caller awaits `waitForListeners`.
  * @returns the number of ended sessions
  * @throws AuthError identity_not_found, single_identity_not_deletable, email_conflict_identity_not_deletable
@@ -202,8 +202,8 @@ export async function unlinkIdentity (
 
 /**
  * If no remaining identity has the account's address, the account gets the verified address of another identity. It
- * never gets an unverified one, because at a provider anyone can claim any address, even that of a future colleague.
- * Without a verified address the account keeps its address.
+ * never gets an unverified one, because at a provider anyone can claim any address, even a future colleague's. Without
+ * a verified address the account keeps its address.
  */
 async function moveToOtherEmail (tx: Transaction, user: User, others: IdentityRow[]): Promise<void> {
   const addresses = others.flatMap(({ identity_data: { email, email_verified: verified } }) =>

@@ -179,7 +179,7 @@ function pageLinks (
   return [...(number < last ? [link(number + 1, 'next')] : []), link(last, 'last')].join(', ')
 }
 
-/** Whether the oldest users are first. The protocol has only this order (`created_at`, `asc` or `desc`). */
+/** Whether the oldest users are first. The protocol sorts only by `created_at` (`asc` or `desc`). */
 function isOldestFirst (sort = ''): boolean {
   const [, field = '', direction = 'desc'] = /^([^ ]*)(?: (.*))?$/s.exec(sort) ?? []
   if (sort !== '' && field !== 'created_at') throw badSort(`bad field for sort '${field}'`)

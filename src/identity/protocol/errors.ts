@@ -23,7 +23,7 @@ const REFUSALS: Readonly<Record<Refusal, AuthError>> = {
   user_banned: new AuthError('user_banned')
 }
 
-/** Error codes of this API, as errors of Supabase Auth with other texts. */
+/** Error codes of this API, and the errors of Supabase Auth that replace them, with their own texts. */
 const TRANSLATED: Readonly<Record<string, AuthError>> = {
   CORPO_NON_UTF8: new AuthError('bad_json', { message: 'The body must be UTF-8' }),
   // Like `PUT /user` in Supabase Auth.

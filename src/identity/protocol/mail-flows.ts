@@ -21,7 +21,7 @@ import { countMail, withMinimumTime } from './request-limits.ts'
 export type SentKind = Exclude<TokenKind, 'email_change_half'>
 
 /**
- * For each kind: its mail, the sign-in method when the client exchanges the link's code (PKCE), and the field with the
+ * For each kind: its mail, the sign-in method when a client exchanges the link's code (PKCE), and the field for the
  * time of sending.
  */
 const KINDS: Readonly<
@@ -42,7 +42,7 @@ export interface LinkTarget {
   /** Whether the client neither named a URL nor waits for a code. */
   isOpen: boolean
   challenge?: Challenge
-  /** The password of a sign-up. With it the client of the sign-up may complete the flow. */
+  /** The password of a sign-up, which is set when the client of the sign-up completes the flow. */
   password_hash?: string
 }
 
@@ -73,7 +73,7 @@ export function requireAddress ({ email, phone }: { email?: string, phone?: stri
   return address
 }
 
-/** Called before any lookup, so that the response is the same for every address. @throws email_provider_disabled */
+/** Runs before any lookup, so that the response is the same for every address. @throws email_provider_disabled */
 export function requireMail ({ mail }: FastifyInstance): void {
   if (!mail.configured) throw new AuthError('email_provider_disabled')
 }
@@ -125,7 +125,7 @@ export async function sendLink (
 
 /**
  * Whether a mail links to this server's pages. Never if the client has named a URL. Invitations and recoveries, which
- * set a password, always link to them. Other mails do so only without a front end.
+ * set a password, always link to them. Other mails link to them only without a front end.
  */
 function leadsToPages ({ CORS_ORIGINS }: Config, kind: SentKind, { isOpen }: LinkTarget): boolean {
   return isOpen && (kind === 'invite' || kind === 'recovery' || CORS_ORIGINS.length === 0)
@@ -161,7 +161,7 @@ export const EMAIL_CHANGE_KINDS = [
   'email_change_current', 'email_change_new', 'email_change_half'
 ] satisfies TokenKind[]
 
-/** Sends mails to both addresses. The account keeps the old one until both have confirmed. */
+/** Sends mails to both addresses. The account keeps the old address until both have confirmed. */
 export async function startEmailChange (
   app: FastifyInstance, tx: Transaction, user: User, email: string, target: LinkTarget
 ): Promise<User> {

@@ -1,5 +1,5 @@
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
-import { Discovery, Jwks, ProviderHealth, Settings } from '#schemas/auth/responses.ts'
+import { Discovery, Jwks, OFFERED, ProviderHealth, Settings } from '#schemas/auth/responses.ts'
 import { route } from '../provider-route.ts'
 import type { Config } from '#src/config/config.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -69,7 +69,7 @@ function settingsOf (config: Config): Settings {
   }
 }
 
-/** This server is no OAuth server, but the document requires the URLs of one. */
+/** This server is not an OAuth server, but the document requires the URLs of one. */
 function discoveryOf (issuer: string): Discovery {
   return {
     issuer,
@@ -77,14 +77,7 @@ function discoveryOf (issuer: string): Discovery {
     token_endpoint: `${issuer}/oauth/token`,
     userinfo_endpoint: `${issuer}/oauth/userinfo`,
     jwks_uri: `${issuer}/.well-known/jwks.json`,
-    response_types_supported: ['code'],
-    response_modes_supported: ['query'],
-    grant_types_supported: ['authorization_code', 'refresh_token'],
-    subject_types_supported: ['public'],
-    id_token_signing_alg_values_supported: ['ES256'],
-    token_endpoint_auth_methods_supported: ['client_secret_basic', 'client_secret_post', 'none'],
-    code_challenge_methods_supported: ['S256', 'plain'],
-    scopes_supported: ['openid', 'profile', 'email', 'phone'],
+    ...OFFERED,
     claims_supported: CLAIMS
   }
 }

@@ -12,7 +12,7 @@ type Row = [
 
 const CUSTOM_PROVIDERS = 'Custom OAuth providers are disabled'
 
-/** Features of Supabase Auth that this provider lacks. The error is that of a server without the feature. */
+/** Features of Supabase Auth that this provider lacks, with the errors of Supabase when the feature is off. */
 const NOT_OFFERED: readonly Row[] = [
   [['post'], ['/sso', '/sso/saml/acs'], 'public', 'saml_provider_disabled'],
   [['get'], ['/sso/saml/metadata'], 'public', 'saml_provider_disabled'],

@@ -18,10 +18,10 @@ const FORM_TYPE = 'application/x-www-form-urlencoded'
 const FORM_BYTES = 16 * 1024
 const LONGEST_PARAMETER = 200
 
-/** Front ends use this name, like that of another provider, to request the pages of this server. */
+/** The provider name by which front ends request the sign-in pages of this server. */
 const OWN_PAGES = 'custom:locanda'
 
-/** Parameters that clients may add to an authorization request. Parameters that protect it are not among them. */
+/** Parameters that clients may add to an authorization request. None of them protects the request. */
 const PASSED_ON = [
   'prompt', 'login_hint', 'hd', 'domain_hint', 'access_type', 'include_granted_scopes', 'ui_locales', 'acr_values',
   'allow_signup'

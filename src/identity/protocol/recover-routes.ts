@@ -15,7 +15,7 @@ import { signUp } from './signup-routes.ts'
 
 type RedirectTo = string | undefined
 
-/** Requests for mails. The response is the same for addresses without an account. */
+/** Routes that request mails. The response is the same for addresses without an account. */
 const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/recover', route({ access: 'public' }, 'authRecover', 'Chiede di reimpostare la password', {
     querystring: RedirectQuery, body: RecoverBody, response: { 200: Nothing }

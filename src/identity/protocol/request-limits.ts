@@ -9,9 +9,9 @@ import { normalizeEmail } from '../people/email.ts'
 import type { MailKind } from '../sign-in/account-mails.ts'
 
 const HOUR_MS = 3_600_000
-/** Factor for one network, which may have several users behind one router, but not hundreds. */
+/** Factor for one IP network, because several users, but not hundreds, may share a router. */
 const PER_CALLER = 5
-/** Factor for one account from all addresses. It is slowed down, never locked: otherwise any stranger could lock it. */
+/** Factor for one account from all client IPs. Accounts are never locked, because any stranger could lock one. */
 const PER_ACCOUNT = 3
 const SLOWED_MS = 1000
 /** Minimum time of a response. Longer than the work for an address with an account. */
@@ -39,7 +39,7 @@ export async function admitMail (
 ): Promise<void> {
   const { config } = request.server.identity
   await countOrRefuse(reply, perWindow(config, 'mail/address', PER_CALLER), [network(request.ip)])
-  // Does not wait for transactions that count, because the delay would reveal whether an address has an account.
+  // Does not wait for transactions that count: the delay would reveal whether an address has an account.
   for (const address of addresses) refuse(reply, MAIL_CODE, await request.server.checkAttempts(MAILS, [kind, address]))
 }
 
@@ -63,8 +63,8 @@ export async function countNewAddress (reply: FastifyReply, userId: string): Pro
 }
 
 /**
- * Limits codes per hour, for all mails together. With five guesses per mail, and a mail every minute, a stranger would
- * find the six digits. Links are not counted.
+ * Limits codes per hour, for all mails together. Otherwise a stranger with five guesses per mail, and a mail every
+ * minute, would find the six digits. Links are not counted.
  * @throws AuthError over_request_rate_limit
  */
 export async function countCode (reply: FastifyReply, address: string): Promise<void> {
@@ -80,19 +80,19 @@ export async function countProof ({ ip }: FastifyRequest, reply: FastifyReply): 
  * Counts password attempts per account and client IP, per client IP, and per account over all client IPs. The response
  * is the same for accounts that do not exist.
  * @param purpose the purpose of the password. Each purpose has its own count
+ * @returns the milliseconds by which the response must be delayed, after too many attempts on the account
  * @throws AuthError over_request_rate_limit
  */
 export async function countPasswordAttempt (
   { ip }: FastifyRequest, reply: FastifyReply, purpose: 'sign-in' | 'password-change', email: string
-): Promise<void> {
+): Promise<number> {
   const { server: app } = reply
   const { config } = app.identity
   const account = normalizeEmail(email)
   const address = network(ip)
   await countOrRefuse(reply, perWindow(config, `${purpose}/account-address`), [account, address])
   await countOrRefuse(reply, perWindow(config, `${purpose}/address`, PER_CALLER), [address])
-  if (await app.countAttempt(perWindow(config, `${purpose}/account`, PER_ACCOUNT),
-    [account]) > 0) await sleep(SLOWED_MS)
+  return await app.countAttempt(perWindow(config, `${purpose}/account`, PER_ACCOUNT), [account]) > 0 ? SLOWED_MS : 0
 }
 
 function perHour ({ server }: FastifyReply, name: string): Limit {

@@ -54,7 +54,7 @@ async function answerSignUp (
 
   // Check before the hash is computed, so that a caller above the limit does not delay others.
   await admitMail(request, reply, 'signup', email)
-  const password_hash = await passwords.hash(body.password, 'later')
+  const password_hash = await passwords.hash(body.password, { order: 'later', reply })
   const browser = browserCookie(config).remember(request)
   const account = { email, password_hash, password_browser: browser.digest, user_metadata }
   const created = await runUniformly({ request, reply, kind: 'signup', to: email }, async (tx) => {

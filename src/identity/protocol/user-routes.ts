@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { Type } from '@sinclair/typebox'
 import type { FastifyReply, FastifyRequest } from 'fastify'
@@ -20,7 +21,7 @@ import { mergeMetadata, storableMetadata } from '../people/metadata.ts'
 import { revokeKeys } from '../keys/key-store.ts'
 import { deleteCodes } from '../sign-in/flow-states.ts'
 import { deleteTokens, takeByCode } from '../sign-in/one-time-tokens.ts'
-import { requireStrongPassword } from '../sign-in/passwords.ts'
+import { requireStrongPassword, type Turn } from '../sign-in/passwords.ts'
 import { isStaff } from '../people/roles.ts'
 import { linkTarget, requireAddress, requireMail, startEmailChange } from './mail-flows.ts'
 import { admitMail, countCode, countMail, countNewAddress, countPasswordAttempt } from './request-limits.ts'
@@ -135,14 +136,14 @@ async function newPassword (
 ): Promise<string> {
   const { server: { db, identity: { passwords } }, principal } = request
   requireStrongPassword(password, user.email)
-  // A session that began with a recovery or an invitation may also set a password for a day.
+  // For a day a session needs no current password, because it may have begun with a recovery or an invitation.
   const [session] = await db.select({ created_at: sessions.created_at }).from(sessions)
     .where(eq(sessions.id, principal!.sessionId!))
   if (!session) throw new AuthError('session_not_found')
   const isFresh = Date.now() - session.created_at.getTime() < FRESH_MS
-  // A user who signed up without an invitation is a stranger, so sign-ins have precedence.
-  const turn = principal!.pending ? 'later' : 'first'
-  await countPasswordAttempt(request, reply, 'password-change', user.email)
+  // Sign-ins have precedence over a user who signed up without an invitation and has no role yet.
+  const turn: Turn = { order: principal!.pending ? 'later' : 'first', reply }
+  await sleep(await countPasswordAttempt(request, reply, 'password-change', user.email))
   if (current !== undefined) {
     if (!(await passwords.verify(user.password_hash, current, turn))) throw new AuthError('current_password_invalid')
   } else if (nonce) {

@@ -168,7 +168,7 @@ async function recordEmailChange (
 
 /**
  * Locks the person who has verified an address, and confirms it. Undefined when the account now has another address.
- * Earlier access to a never confirmed account is revoked, and `onRevoked` is called.
+ * Earlier access to an unconfirmed account is revoked, and `onRevoked` is called.
  */
 async function confirmAddress (
   tx: Transaction, request: FastifyRequest, token: TokenRow, onRevoked: () => void

@@ -82,7 +82,7 @@ async function revoke (request: FastifyRequest, id: string): Promise<void> {
   await waitForListeners()
 }
 
-/** Early rotation of the keys that sign access tokens. */
+/** Route for an early rotation of the keys that sign access tokens. */
 export const signingKeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { signer: { signingKeys }, waitForListeners } = app.identity
   await app.register(emptyBody)

@@ -21,7 +21,7 @@ const route = routesUnder('Utenti')
 
 const findValidationErrors = ({ body }: RequestFields) => operatorErrors(body)
 
-/** Operators and users, for administrators, and the configuration for clients of the identity provider. */
+/** Routes of operators and users, for administrators, and of the configuration for clients of the identity provider. */
 const people: FastifyPluginAsyncTypebox = async (app) => {
   const { directory } = app.identity
 
@@ -99,7 +99,7 @@ function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
   return async function * list (acquireSlot) {
     let separator = '['
     for await (const users of batches) {
-      if (users.length >= USERS_AT_A_TIME) acquireSlot()
+      if (users.length >= USERS_AT_A_TIME) await acquireSlot()
       if (users.length > 0) yield separator + users.map((user) => JSON.stringify(presentItem(user))).join(',')
       if (users.length > 0) separator = ','
     }

@@ -23,7 +23,7 @@ type Part = string | { link: string } | { code: string }
  * A mail about an account, as plain text and HTML with the same content. It loads nothing from the network.
  * @param link an http(s) URL. Not used for `reauthentication`, which needs only the code
  * @param email the account's address, for `email_change` the new one
- * @throws TypeError when the link is missing or is no http(s) URL
+ * @throws TypeError when the link is missing or is not an http(s) URL
  */
 export function composeMail (
   kind: MailKind, { link, code, email }: { link?: string; code: string; email?: string }, language: Language = 'it'

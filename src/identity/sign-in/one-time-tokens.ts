@@ -23,7 +23,7 @@ const CODES = 1_000_000
  * the person out.
  */
 const MAX_ATTEMPTS = 5
-/** Maximum tokens of an address with which a code is compared. Several users may request the same new address. */
+/** A code is compared with at most this many tokens of its address. Several users may request the same new address. */
 const CANDIDATES = 5
 const LIFETIME = sql`now() + interval '24 hours'`
 const notExpired = gt(t.expires_at, sql`now()`)

@@ -21,14 +21,18 @@ export interface Passwords {
   verify (hash: string | null, password: string, turn?: Turn): Promise<boolean>
 }
 
-/** `later` is for work that strangers can cause without an account. Sign-ins have precedence. */
-type Turn = 'first' | 'later'
+export interface Turn {
+  /** `later` is for work that strangers can cause without an account. Sign-ins have precedence. */
+  order?: 'first' | 'later'
+  /** The response that waits. The wait counts from the arrival of its request, and includes earlier passwords. */
+  reply?: { elapsedTime: number }
+}
 
 interface PasswordLimits {
   atOnce?: number
-  /** Maximum milliseconds that a password waits for a slot. */
+  /** Maximum age of a request in milliseconds while its password waits for a slot. */
   waitMs?: number
-  /** True if any account has an imported hash. Its verification does not take the same time as that of a new hash. */
+  /** True if any account has an imported hash. Verifying such a hash takes a different time. */
   hasImportedHashes?: () => Promise<boolean>
 }
 
@@ -57,7 +61,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const OUTPUT_BYTES = 32
 
-/** The maximum cost of an imported hash, twenty times that of a new hash. Every sign-in attempt has this cost. */
+/** The maximum cost of an imported hash, twenty times the cost of a new hash. Every sign-in attempt has this cost. */
 const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
 const LONGEST_HASH = 300
 /** 80 bits: a shorter output could match by chance. */
@@ -68,7 +72,7 @@ const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/
 /** bcrypt ignores all bytes after these. */
 const BCRYPT_BYTES = 72
 
-/** Longer than the most expensive hash takes. If a hash takes longer, the response waits for the next multiple. */
+/** Longer than most hashes take. If a hash takes longer, the response waits for the next multiple. */
 const STEP_MS = 1000
 
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
@@ -83,12 +87,12 @@ export function createPasswords ({
   waitMs = 10_000,
   hasImportedHashes = async () => false
 }: PasswordLimits = {}): Passwords {
-  const inTurn = takeTurns(atOnce, waitMs)
+  const inTurn = taskQueue(atOnce, waitMs)
   const dummyHash = hashWithoutPassword()
 
   return {
-    hash: (password, turn = 'first') => inTurn(turn, () => argon2.hash(password.normalize('NFC'), COST)),
-    async verify (hash, password, turn = 'first') {
+    hash: (password, turn = {}) => inTurn(turn, () => argon2.hash(password.normalize('NFC'), COST)),
+    async verify (hash, password, turn = {}) {
       const text = password.normalize('NFC')
       const known = hash !== null && isKnownHash(hash) ? hash : dummyHash
       let began = 0
@@ -126,9 +130,9 @@ export function needsRehash (hash: string): boolean {
 }
 
 /**
- * Returns the reasons to reject a password, named as in Supabase Auth: fewer than 8 or more than 128 characters,
- * characters that clients encode in different ways, or a well-known password. The comparison with well-known passwords
- * ignores case, and includes the account's address and its first part.
+ * Returns the reasons to reject a password, named as in Supabase Auth. It must have 8 to 128 characters, none that
+ * clients encode in different ways, and must not be well-known. The comparison with well-known passwords ignores case,
+ * and includes the account's address and its first part.
  */
 export function passwordProblems (password: string, email?: string): PasswordProblem[] {
   const text = password.normalize('NFC')
@@ -157,27 +161,28 @@ export function requireStrongPassword (password: string, email: string): void {
 
 /**
  * Runs at most `atOnce` tasks at a time, in the order of the calls, but `later` ones after all others.
- * @throws ServizioOccupato when a task has not started after `waitMs`
+ * @throws ServizioOccupato when a task has not started `waitMs` after its request arrived, or after the call
  */
-export function takeTurns (
+export function taskQueue (
   atOnce: number, waitMs: number
 ): <T> (turn: Turn, task: () => Promise<T>) => Promise<T> {
-  const queues: Readonly<Record<Turn, Set<() => void>>> = { first: new Set(), later: new Set() }
+  const queues: Readonly<Record<NonNullable<Turn['order']>, Set<() => void>>> = { first: new Set(), later: new Set() }
   let running = 0
 
-  async function wait (queue: Set<() => void>): Promise<void> {
+  async function wait ({ order = 'first', reply }: Turn): Promise<void> {
+    const queue = queues[order]
     const { promise, resolve, reject } = Promise.withResolvers<void>()
     queue.add(resolve)
     const timer = setTimeout(() => {
       queue.delete(resolve)
       reject(new ServizioOccupato())
-    }, waitMs)
+    }, Math.max(0, waitMs - (reply?.elapsedTime ?? 0)))
     await promise.finally(() => clearTimeout(timer))
   }
 
   return async function inTurn (turn, task) {
     if (running < atOnce) running++
-    else await wait(queues[turn])
+    else await wait(turn)
     try {
       return await task()
     } finally {
@@ -192,7 +197,7 @@ export function takeTurns (
   }
 }
 
-/** A hash that no password matches. A verification against it costs the same as against a real one. */
+/** A hash that no password matches. A verification against it costs as much as against a real hash. */
 function hashWithoutPassword (): string {
   const [salt, output] = [SALT_BYTES, OUTPUT_BYTES].map((bytes) =>
     randomBytes(bytes).toString('base64').replaceAll('=', '')

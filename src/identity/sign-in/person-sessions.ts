@@ -91,9 +91,9 @@ export async function findSignedIn (db: Executor, sessionId: string): Promise<Si
 type SessionScope = 'global' | 'local' | 'others'
 
 /**
- * Ends sessions of a person. `global`: all; `local`: this one; `others`: all but this one. Returns their number. Except
- * for `local`, pending codes also end, because they would begin new sessions. A session without a proven second factor
- * ends only sessions without one, because somebody with the password alone must not lock the person out.
+ * Ends sessions of a person. `global` means all, `local` this one, and `others` all but this one. Returns their number.
+ * Except for `local`, pending codes also end, because they would begin new sessions. A session without a proven second
+ * factor ends only sessions without one, because somebody with the password alone must not lock the person out.
  */
 export async function endSessions (
   tx: Transaction, userId: string, scope: SessionScope, sessionId?: string
@@ -131,8 +131,8 @@ export async function deleteSessions (
 }
 
 /**
- * Ends the sessions of a person that a provider's identity started, except `exceptId`. Pending codes also end. Requires
- * the person's lock.
+ * Ends a person's sessions that a provider's identity started, except `exceptId`. Pending codes also end. Requires the
+ * person's lock.
  * @returns the number of ended sessions
  */
 export async function endSessionsOf (
@@ -145,8 +145,8 @@ export async function endSessionsOf (
 }
 
 /**
- * Ends the sessions of a person that any passkey started, except `exceptId`. The database does not store which passkey
- * it was. Requires the person's lock.
+ * Ends a person's sessions that any passkey started, except `exceptId`. The database does not store which passkey it
+ * was. Requires the person's lock.
  * @returns the number of ended sessions
  */
 export async function endPasskeySessions (tx: Transaction, userId: string, exceptId?: string): Promise<number> {

@@ -4,15 +4,15 @@ import { matchesRedirect } from '#src/lib/redirect-patterns.ts'
 
 /* The URLs to which a browser is redirected, in the form that clients of Supabase Auth read. */
 
-/** Text that parsers read in different ways: `\`, `//`, `.` and `..` as steps, control characters. */
+/** Text that parsers read in different ways: `\`, `//`, `.` and `..` as path segments, control characters. */
 const AMBIGUOUS = /\\|\/\/|(^|\/)\.{1,2}(\/|;|$)|\p{Cc}/u
 /** Maximum levels of percent-encoding of a path. A path with more levels is rejected. */
 const MOST_DECODINGS = 4
 
 /**
- * Returns an allowed URL for a redirect: one of this service, of a front end in the settings, or of the list in the
- * settings. Its path must have the same meaning for every parser. Replaces any other URL by the front end's. Returns
- * the URL in its parsed form, because browsers may parse the original text in another way.
+ * Returns an allowed URL for a redirect: a URL of this service, of a front end (`CORS_ORIGINS`), or in `REDIRECT_URLS`.
+ * Its path must have the same meaning for every parser. Replaces any other URL by the first front end's. Returns the
+ * URL in its parsed form, because browsers may parse the original text in another way.
  */
 export function allowedRedirect (
   { PUBLIC_URL, CORS_ORIGINS, REDIRECT_URLS }: Pick<Config, 'PUBLIC_URL' | 'CORS_ORIGINS' | 'REDIRECT_URLS'>,
@@ -33,7 +33,7 @@ export function allowedRedirect (
   const isOwnOrigin = origin === own.origin
   const isService = isOwnOrigin && `${path}/`.startsWith(own.pathname.replace(/\/*$/, '/'))
   // Exclude the provider's endpoints: they redirect to other sites, and a browser would forward the fragment. Some
-  // servers ignore spaces in a step of the path, or the text after a semicolon.
+  // servers ignore spaces in a path segment, or the text after a semicolon.
   const isProvider = isOwnOrigin && /\/auth\s*(;[^/]*)?\/v1\s*([;/]|$)/i.test(path)
   return (isService || isListed || CORS_ORIGINS.includes(origin)) && !isProvider ? href : home
 }
@@ -85,7 +85,7 @@ export function redirectWithSession (
   })
 }
 
-/** Adds a message for the person to the fragment. Clients with PKCE read the query. */
+/** Adds a message for the person to the fragment, and with PKCE also to the query. */
 export function redirectWithMessage (redirectTo: string, message: string, isPkce: boolean): string {
   const url = new URL(redirectTo)
   if (isPkce) url.searchParams.set('message', message)

@@ -33,8 +33,8 @@ export async function issueTokenHandover (
 }
 
 /**
- * Begins the front end's session with the age and proofs of the session on the pages, if that one is active. Requires
- * the person's lock. Errors are returned, so that the commit uses up the code.
+ * Begins the front end's session with the age and proofs of the session on the pages, if that session is active.
+ * Requires the person's lock. Errors are returned, so that the commit uses up the code.
  */
 export async function acceptTokenHandover (
   tx: Transaction, userId: string, { session_id }: { session_id: string }, client: Client

@@ -31,7 +31,7 @@ export function serviceKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'service_role')
 }
 
-/** A service key for one minute, for an immediate call by this machine. So an intercepted key is useless. */
+/** A service key for an immediate call by this machine. It expires after a minute, so a stolen key is useless. */
 export function momentaryServiceKey (config: Config, keys: Keys): string {
   const now = Math.floor(Date.now() / 1000)
   return machineToken(config, keys, 'service_role', { iat: now, exp: now + MOMENT_S })

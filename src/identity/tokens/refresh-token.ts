@@ -28,7 +28,7 @@ const ID_END = 17
 const MAC_BYTES = 16
 const CHECKSUM_BYTES = 4
 const MAX_COUNTER = 2 ** 31 - 1
-/** The text of 38 to 42 bytes. */
+/** The base64url text of 38 to 42 bytes. */
 const SPELLING = /^[A-Za-z0-9_-]{51,56}$/
 
 /** @throws RangeError when the session id is not a UUID or the counter out of bounds */
@@ -57,7 +57,7 @@ export function decodeRefreshToken (secret: Buffer, text: string): RefreshToken 
 }
 
 /**
- * A received refresh token and its session; times in ms. `repeats` is the number of today's doubtful repeats of the
+ * A received refresh token and its session. Times in ms. `repeats` is the number of today's doubtful repeats of the
  * session.
  */
 export interface Refresh {
@@ -72,9 +72,9 @@ export interface Refresh {
  * `rotate`: it is the current token, and the next one is issued. `repeat`: the client lost a response, and the current
  * token is returned again. `doubtful`: like `repeat`, but the token may be a copy. It is the previous token after the
  * interval, or an older one within it. `reused`: the token is a copy, and the session ends. It is an older token after
- * the interval, or a doubtful repeat too many in a day. `void`: the token is from before a proof of a second factor,
- * and gives no new token. The session continues, because the client may have lost the response to the proof. `invalid`:
- * no such token was issued yet.
+ * the interval, or a doubtful repeat above the limit of a day. `void`: the token is from before a proof of a second
+ * factor, and gives no new token. The session continues, because the client may have lost the response to the proof.
+ * `invalid`: no such token was issued yet.
  */
 export function classifyRefresh ({
   tokenCounter, sessionCounter, lastRefreshMs, nowMs, repeats
@@ -98,7 +98,7 @@ function mac (secret: Buffer, body: Buffer): Buffer {
   return createHmac('sha256', key).update(body).digest().subarray(0, MAC_BYTES)
 }
 
-/** Distinguishes a mistyped or truncated token from a forged one. It is no protection. */
+/** Distinguishes a mistyped or truncated token from a forged one. It does not protect against forgery. */
 function checksum (signed: Buffer): Buffer {
   return hash('sha256', signed, 'buffer').subarray(0, CHECKSUM_BYTES)
 }

@@ -9,7 +9,7 @@ interface Settings {
   url: URL
   key: string
   log: Pick<FastifyBaseLogger, 'warn'>
-  patienceMs?: number | undefined
+  timeoutMs?: number | undefined
 }
 
 /** Minutes until the service deletes the PDF, in case this server fails to delete it. */
@@ -21,14 +21,14 @@ const OF_THE_SERVICE = /(^|\.)apitemplate\.io$/
  * APITemplate.io, version 2. This client sends the page as HTML, and the response contains the public URL of the PDF.
  * The client downloads the PDF at once, and deletes it from the service.
  */
-export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
+export function apitemplate ({ url, key, log, timeoutMs }: Settings): Engine {
   const headers = { 'x-api-key': key, accept: 'application/json' }
   const address = (path: string, query: Record<string, string>) =>
     new URL(`${url.pathname.replace(/\/+$/, '')}${path}?${new URLSearchParams(query).toString()}`, url)
 
   async function remove (reference: string): Promise<void> {
     const target = address('/v2/delete-object', { transaction_ref: reference })
-    await sendRequest(target, { headers, patienceMs }).catch((err: unknown) => {
+    await sendRequest(target, { headers, timeoutMs }).catch((err: unknown) => {
       log.warn({ err }, 'a PDF could not be deleted at the external engine: it expires there by itself')
     })
   }
@@ -39,11 +39,11 @@ export function apitemplate ({ url, key, log, patienceMs }: Settings): Engine {
       method: 'POST',
       headers: { ...headers, 'content-type': 'application/json' },
       body: JSON.stringify(bodyOf(printed)),
-      patienceMs,
+      timeoutMs,
       signal
     }))
     try {
-      return asPdf(await sendRequest(downloadFrom(url, made.download), { patienceMs, signal }))
+      return asPdf(await sendRequest(downloadFrom(url, made.download), { timeoutMs, signal }))
     } finally {
       await remove(made.reference)
     }
@@ -83,8 +83,8 @@ function readMade (bytes: Buffer): { download: string, reference: string } {
 }
 
 /**
- * Checks the URL of a PDF against SSRF. Allowed are the engine's own host and, when that is apitemplate.io, its
- * subdomains by https.
+ * Checks the URL of a PDF against SSRF. Allows the engine's host. If that is apitemplate.io, https subdomains are
+ * allowed too.
  * @throws MotorePdfIncomprensibile
  */
 export function downloadFrom (engine: URL, text: string): URL {

@@ -5,7 +5,7 @@ import {
 } from './errors.ts'
 
 /** Timeout of one request. APITemplate may take 100 seconds, but callers of this server do not wait that long. */
-const PATIENCE_MS = 45_000
+const TIMEOUT_MS = 45_000
 /** Maximum wait that a Retry-After of the engine can cause. */
 const PAUSE_MAX_MS = 5_000
 const PAUSE_SECONDS = 0.5
@@ -13,7 +13,7 @@ const PAUSE_SECONDS = 0.5
 const BYTES_MAX = 64 * 1024 * 1024
 
 interface EngineRequest extends Omit<ExchangeRequest,
-  'patienceMs' | 'bytesMax'> { patienceMs?: number | undefined }
+  'timeoutMs' | 'bytesMax'> { timeoutMs?: number | undefined }
 
 /**
  * Sends a request to the engine and returns the response body.
@@ -44,10 +44,10 @@ export function asPdf (bytes: Buffer): Buffer {
 
 /** The response. Undefined after a refused connection. */
 async function exchanged (
-  url: URL, { patienceMs = PATIENCE_MS, ...engineRequest }: EngineRequest
+  url: URL, { timeoutMs = TIMEOUT_MS, ...engineRequest }: EngineRequest
 ): Promise<Exchanged | undefined> {
   try {
-    return await exchange(url, { ...engineRequest, patienceMs, bytesMax: BYTES_MAX })
+    return await exchange(url, { ...engineRequest, timeoutMs, bytesMax: BYTES_MAX })
   } catch (err) {
     if (!(err instanceof ExchangeError)) throw err
     switch (err.fault) {

@@ -1,10 +1,10 @@
 import { asPdf, sendBillableRequest } from './engine-request.ts'
 import { inches, marginsOf, wholePage, type Engine } from './printed-page.ts'
 
-interface Settings { url: URL, key: string | undefined, patienceMs?: number | undefined }
+interface Settings { url: URL, key: string | undefined, timeoutMs?: number | undefined }
 
 /** Gotenberg 8 and later. The request is a form with page, header and footer, and the response is the PDF. */
-export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
+export function gotenberg ({ url, key, timeoutMs }: Settings): Engine {
   const address = new URL(`${url.pathname.replace(/\/+$/, '')}/forms/chromium/convert/html`, url)
   return async ({ html, sheet }, signal) => {
     const form = new FormData()
@@ -22,6 +22,6 @@ export function gotenberg ({ url, key, patienceMs }: Settings): Engine {
     for (const [name, points] of Object.entries(sizes)) form.append(name, inches(points))
     form.append('printBackground', 'true')
     const headers: Record<string, string> = key === undefined ? {} : { authorization: `Bearer ${key}` }
-    return asPdf(await sendBillableRequest(address, { method: 'POST', headers, body: form, patienceMs, signal }))
+    return asPdf(await sendBillableRequest(address, { method: 'POST', headers, body: form, timeoutMs, signal }))
   }
 }

@@ -4,9 +4,9 @@ import { TemplateError } from '../errors.ts'
 
 /* Liquid's filters for numbers, exact for decimals: `{{ prezzo | times: notti }}` of 61.70 and 3 is 185.1. */
 
-/** Decimals of a quotient that has no end. */
+/** Decimals kept of a quotient with infinitely many, such as 1/3. */
 const QUOTIENT_SCALE = 12
-/** A number with up to these digits is exact as a JavaScript number, too. */
+/** Decimals with at most this many digits are exact as JavaScript numbers. */
 const EXACT_DIGITS = 15
 
 const minus = ({ units, scale }: Decimal): Decimal => ({ units: -units, scale })
@@ -44,7 +44,7 @@ function modulo (a: Decimal, b: Decimal): Decimal {
   return { units: first % second, scale }
 }
 
-/** @throws TemplateError for a text that is no number. A missing value counts as zero. */
+/** @throws TemplateError for a text that is not a number. A missing value is zero. */
 function numberOf (value: unknown): Decimal {
   if (value === null || value === undefined || value === '') return ZERO
   const number = readDecimal(typeof value === 'number' && /e/.test(String(value)) ? value.toFixed(18) : value)
@@ -54,7 +54,7 @@ function numberOf (value: unknown): Decimal {
   return number
 }
 
-/** A JavaScript number while it is exact, so that templates can compare it; else a text. */
+/** A JavaScript number if that is exact, so that templates can compare it. Otherwise a text. */
 function valueOf (number: Decimal): number | string {
   const text = writeDecimal(number).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
   return text.replace(/\D/g, '').length <= EXACT_DIGITS ? Number(text) : text

@@ -63,7 +63,7 @@ function writeNumber (value: unknown, format: Format, language: Language, usual:
   const formatter = keep(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
     ...NUMBERS[format],
     ...(format === 'currency' ? { currency } : {}),
-    // Group the digits even of 4.317, as some languages do not below 10,000. Never write "-0,00".
+    // Group digits also below 10,000 (4.317), which some languages do not do by default. Never write "-0,00".
     useGrouping: 'always',
     signDisplay: 'negative'
   }))

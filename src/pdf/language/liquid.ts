@@ -1,4 +1,4 @@
-import { type Context, type Emitter, Liquid, type Template } from 'liquidjs'
+import { type Context, type Emitter, Liquid, type Template, TypeGuards } from 'liquidjs'
 import { type Data, valueAt } from '../data.ts'
 import { type Place, type Problem, TemplateError } from '../errors.ts'
 import { checkLimit, SOURCE_MAX } from '../pdf-limits.ts'
@@ -114,12 +114,14 @@ function mark (liquid: Liquid, marks: Mark[]): void {
     const watched = templates.map((template): Template => ({
       token: template.token,
       * render (ctx, into): Generator<unknown, unknown, string> {
-        const written = (into as unknown as { buffer: string }).buffer
+        const written = into.buffer
         outermost ??= into
         checkLimit('expanded', written.length)
-        const { begin, trimLeft = 0 } = template.token as unknown as { begin: number, trimLeft?: number | boolean }
-        const copied = typeof trimLeft === 'number'
-        if (into === outermost) marks.push({ at: written.length, from: begin + (copied ? trimLeft : 0), copied })
+        const { token } = template
+        const copied = TypeGuards.isHTMLToken(token)
+        if (into === outermost) {
+          marks.push({ at: written.length, from: token.begin + (copied ? token.trimLeft : 0), copied })
+        }
         return yield template.render(ctx, into)
       }
     }))

@@ -2,7 +2,7 @@ import { isDay } from '#src/lib/time.ts'
 import { INSTANT, LOCALES, type Language } from './formats.ts'
 
 type Names = Record<'B' | 'b' | 'A' | 'a', string>
-interface Moment { year: string, month: string, day: string, hour: string, minute: string, second: string }
+type Moment = Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'second', string>
 
 const two = (number: number): string => String(number).padStart(2, '0')
 const bare = (digits: string): string => String(Number(digits))
@@ -30,7 +30,7 @@ const NAMES: Record<keyof Names, Intl.DateTimeFormatOptions> = {
 
 /**
  * Writes a day, or an instant in Italian time, by a pattern such as `%d/%m/%Y`, with names in the language. Undefined
- * for a directive that is not supported. A value that is no date is returned unchanged.
+ * for a directive that is not supported. A value that is not a date is returned unchanged.
  */
 export function strftime (value: string, pattern: string, language: Language): string | undefined {
   const day = isDay(value)
@@ -40,7 +40,7 @@ export function strftime (value: string, pattern: string, language: Language): s
   const parts = new Intl.DateTimeFormat('en-GB', {
     year: 'numeric', month: '2-digit', day: '2-digit', hour: '2-digit', minute: '2-digit', second: '2-digit', timeZone
   }).formatToParts(date)
-  const moment = Object.fromEntries(parts.map(({ type, value }) => [type, value])) as unknown as Moment
+  const moment = Object.fromEntries(parts.map(({ type, value }) => [type, value])) as Moment
   let isKnown = true
   const text = pattern.replace(/%(-?)(.)/gs, (_, plain: string, name: string) => {
     if (name === '%') return '%'

@@ -61,16 +61,16 @@ export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
     }
     endParagraph()
     const next = nodes.slice(at + 1).find((each) => !isBlank(each))
-    if (isText(node) || isLed(node, next, build)) continue
+    if (isText(node) || isOfTable(node, next, build)) continue
     const before = nodes.slice(0, at).findLast((each) => !isBlank(each))
-    const heading = before && isHeading(before) && isLed(before, node, build) ? block(before, build) : undefined
+    const heading = before && isHeading(before) && isOfTable(before, node, build) ? block(before, build) : undefined
     result.push(node.name === 'table' ? anyTable(node, build, heading) : block(node, build))
   }
   endParagraph()
   return result
 }
 
-/** A table with the rows of the data, or with rows of its own. */
+/** A table with the rows of the data, or with rows from the template. */
 function anyTable (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
   return node.values.data === undefined ? htmlTable(node, build, blocks, heading) : table(node, build, heading)
 }
@@ -78,10 +78,10 @@ function anyTable (node: Checked<'table'>, build: Build, heading?: ReactNode): R
 const isBlank = (node: CheckedNode): boolean => isText(node) && node.text.trim() === ''
 
 /**
- * True for a heading that is built with the table below it: the renderer keeps free space below a heading only inside
- * one box. An external engine does that itself.
+ * True for a heading that is built in one box with the table below it. Otherwise the renderer could leave the heading
+ * alone at the end of a page. An external engine prevents that itself.
  */
-function isLed (node: CheckedNode, next: CheckedNode | undefined, { flows }: Build): boolean {
+function isOfTable (node: CheckedNode, next: CheckedNode | undefined, { flows }: Build): boolean {
   return !flows && next?.name === 'table' && isHeading(node)
 }
 

@@ -47,7 +47,7 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
     color: INK,
     ...page.style
   }
-  // The new pagination repeats `fixed` elements only if they come first.
+  // `experimentalPagination` repeats `fixed` elements only if they are first.
   const strips = (['header', 'footer'] as const).map((name) => strip(page, name, sheet, build))
   const sheetOfPaper = (content: ReactNode[], wrap: boolean) =>
     createElement(Page, { size: sheet.size, style, wrap, experimentalPagination: true }, ...strips, ...content)
@@ -65,7 +65,7 @@ function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: B
   return result.length > 0 ? result : [sheetOfPaper([], true)]
 }
 
-/** A table that gets pages of its own, and the headings directly above it. */
+/** A table that gets separate pages, and the headings directly above it. */
 interface LongPart { headings: CheckedNode[], table: Checked<'table'> }
 
 /** Splits the content, in order, into flowing nodes and long tables. */
@@ -92,7 +92,7 @@ function partsOf (page: Checked<'page'>, { data, flows }: Build): (CheckedNode[]
   return parts
 }
 
-/** The height of headings, a little more than they can need. */
+/** An upper bound for the height of headings. */
 function heightOf (headings: readonly CheckedNode[], width: number): number {
   return headings.reduce((height, heading) => {
     if (!isHeading(heading)) return height

@@ -32,9 +32,9 @@ export interface Build {
 }
 
 /**
- * The list at a path of the data. A missing list counts as empty, with a warning.
+ * The list at a path of the data. A missing list is treated as empty, with a warning.
  * @param objects whether every item must be an object
- * @throws TemplateError when the value is no such list
+ * @throws TemplateError when the value is not such a list
  */
 export function listAt (build: Build, path: string, place: Place, objects = false): Value[] {
   const list = valueAt(build.data, path)

@@ -46,7 +46,7 @@ function flowing (
       : rows.map(({ cells, isTotal }) => line(cells, isTotal ? SUBTOTAL : HAIRLINE))),
     ...totals.map((cells, at) => line(cells, { ...sum, borderTopWidth: at === 0 ? 1.2 : 0 }))
   ]
-  // Keeps the totals with the last row. A margin below the table could move to a new page and repeat the head.
+  // Keeps the totals with the last row. Padding, because a margin could move to a new page and repeat the head there.
   const last = createElement(View, { wrap: false, style: { paddingBottom: 6 } }, ...lines.splice(-1 - totals.length))
   return createElement(
     View,

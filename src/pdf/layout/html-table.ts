@@ -14,11 +14,11 @@ const LINE: Style = { flexDirection: 'row', borderBottomWidth: 0.5, borderBottom
 const CELL: Style = { paddingVertical: 3, paddingHorizontal: 5 }
 const MARKER_WIDTH = 16
 
-/** Builds the content of a cell or list item: a parameter, because tables and lists are blocks themselves. */
+/** Builds the content of a cell or list item. It is a parameter, because tables and lists are blocks. */
 type BuildBlocks = (nodes: CheckedNode[], build: Build) => ReactNode[]
 
 /**
- * A table with rows that the template writes itself. A first row of `th` repeats on every page.
+ * A table whose rows are in the template. A first row of `th` repeats on every page.
  * @param heading the heading above, which stays with the first row
  * @throws TemplateError without rows
  */
@@ -67,7 +67,7 @@ function placed (row: Checked<'tr'>): { cell: Cell, at: number, span: number }[]
   })
 }
 
-/** The widths of the columns, by their texts unless a cell gives one. */
+/** The width of each column: from a cell with a width, else from the texts. */
 function sharesIn (rows: readonly Checked<'tr'>[], node: Checked<'table'>, build: Build): number[] {
   const lines = rows.map(placed)
   const count = Math.max(...lines.map((cells) => cells.reduce((all, { span }) => all + span, 0)))

@@ -61,7 +61,7 @@ function checkElement (node: ElementNode, around: Surroundings): Checked {
     throw new TemplateError('ATTRIBUTO_MANCANTE', `a <${node.name}> manca l’attributo «${absent}»`, node.place)
   }
   const { style, ...within } = lettering(node.name, given, around)
-  const children = node.children.filter((child) => standsRightly(node, rule, child)).map((child) =>
+  const children = node.children.filter((child) => isAllowed(node, rule, child)).map((child) =>
     isText(child) ? child : checkElement(child, within))
   return { name: node.name, values, style, children, place: node.place } as Checked
 }
@@ -82,14 +82,14 @@ function lettering (name: string, given: Style, around: Surroundings): Surroundi
 }
 
 /** Checks that a child is allowed at its position. Drops whitespace where text is not allowed. */
-function standsRightly (parent: ElementNode, rule: Rule, child: MarkupNode): boolean {
+function isAllowed (parent: ElementNode, rule: Rule, child: MarkupNode): boolean {
   if (isText(child)) {
     if (rule.text) return true
     if (child.text.trim() === '') return false
     throw new TemplateError('ELEMENTO_FUORI_POSTO', `dentro <${parent.name}> non sta testo`, child.place)
   }
   ruleOf(child)
-  if (rule.holds.includes(child.name)) return true
+  if (rule.allows.includes(child.name)) return true
   throw new TemplateError('ELEMENTO_FUORI_POSTO', `<${child.name}> non può stare dentro <${parent.name}>`, child.place)
 }
 

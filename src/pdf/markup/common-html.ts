@@ -5,18 +5,18 @@ import { parseMarkup, type ElementNode, type MarkupNode } from './parser.ts'
 
 type PlaceOf = (offset: number) => Place
 
-/** The page of a template that has none: A4 with the usual margins. */
+/** Encloses a template that has no `<page>`: A4 with the usual margins. */
 const OPENING = '<document><page>'
 const CLOSING = '</page></document>'
 const DOCTYPE = /^\s*<!doctype html\s*>/i
 /** Elements without content, which HTML authors do not close. */
 const OPEN_VOID = /<(?:br|hr|meta|link|img)\b(?:[^<>"']|"[^"]*"|'[^']*')*(?<!\/)(?=>)/gi
 
-/** Elements of HTML by their name here. */
+/** Elements of HTML, with their names in the template language. */
 const RENAMED: Record<string, string> = {
   strong: 'b', em: 'i', section: 'div', article: 'div', main: 'div', blockquote: 'div', h4: 'h3', h5: 'h3', h6: 'h3'
 }
-/** Elements of HTML that are a style here. */
+/** Elements of HTML that become a style. */
 const STYLED: Record<string, string> = {
   u: 'text-decoration: underline',
   ins: 'text-decoration: underline',
@@ -25,7 +25,7 @@ const STYLED: Record<string, string> = {
   small: 'font-size: 8.5'
 }
 const BOLD_OR_ITALIC: Record<string, string> = { b: 'font-weight: bold', i: 'font-style: italic' }
-/** Elements that stand for their content. */
+/** Elements that are replaced by their content. */
 const TRANSPARENT = new Set(['html', 'body', 'thead', 'tbody', 'tfoot'])
 /** Attributes without an effect in a document that has no style sheets. */
 const WITHOUT_EFFECT = new Set(['class', 'id', 'lang', 'border', 'cellpadding', 'cellspacing', 'valign'])
@@ -65,7 +65,7 @@ function titleIn (root: ElementNode): string | undefined {
   return text && 'text' in text ? text.text.trim() : undefined
 }
 
-/** The element of the template language for one that may be HTML. */
+/** Converts an element that may be HTML to the template language. */
 function asOurs (node: ElementNode): ElementNode {
   const attributes = Object.fromEntries(Object.entries(node.attributes).filter(([name]) => !WITHOUT_EFFECT.has(name)))
   const children = node.children.flatMap((child): MarkupNode[] => {

@@ -8,7 +8,7 @@ export interface Rule<A extends Readers = Readers> {
   attributes: A
   required?: readonly string[]
   /** The allowed child elements. */
-  holds: readonly string[]
+  allows: readonly string[]
   /** Whether text is allowed as a child. */
   text?: true
   styled?: true
@@ -39,7 +39,7 @@ const ALIGN = oneOf(['left', 'center', 'right'])
 /** A cell of a table that is written as in HTML. */
 const CELL: Rule<{ colspan: Reader<number>, align: typeof ALIGN, width: typeof lengthOrShare }> = {
   attributes: { colspan: number(1, 40), align: ALIGN, width: lengthOrShare },
-  holds: [...BLOCKS, ...INLINE],
+  allows: [...BLOCKS, ...INLINE],
   text: true,
   styled: true
 }
@@ -58,30 +58,30 @@ export const ELEMENTS = {
       accent: color,
       ...SHEET
     },
-    holds: ['page']
+    allows: ['page']
   }),
-  page: rule({ attributes: SHEET, holds: ['header', 'footer', ...BLOCKS, ...INLINE], text: true, styled: true }),
+  page: rule({ attributes: SHEET, allows: ['header', 'footer', ...BLOCKS, ...INLINE], text: true, styled: true }),
   /** The content is repeated in the margin of every page, in a strip of this height. */
-  header: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
-  footer: rule({ attributes: { height: length }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
-  h1: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
-  h2: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
-  h3: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
-  p: rule({ attributes: { lines: oneOf(['join', 'keep']) }, holds: INLINE, text: true, styled: true }),
-  div: rule({ attributes: { keep: oneOf(['together']) }, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
-  row: rule({ attributes: {}, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
-  badge: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
-  hr: rule({ attributes: { color, width: length }, holds: [], styled: true }),
-  b: rule({ attributes: {}, holds: INLINE, text: true }),
-  i: rule({ attributes: {}, holds: INLINE, text: true }),
-  span: rule({ attributes: {}, holds: INLINE, text: true, styled: true }),
-  a: rule({ attributes: { href: link }, required: ['href'], holds: ['b', 'i', 'span', 'br'], text: true }),
-  br: rule({ attributes: {}, holds: [] }),
+  header: rule({ attributes: { height: length }, allows: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  footer: rule({ attributes: { height: length }, allows: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  h1: rule({ attributes: {}, allows: INLINE, text: true, styled: true }),
+  h2: rule({ attributes: {}, allows: INLINE, text: true, styled: true }),
+  h3: rule({ attributes: {}, allows: INLINE, text: true, styled: true }),
+  p: rule({ attributes: { lines: oneOf(['join', 'keep']) }, allows: INLINE, text: true, styled: true }),
+  div: rule({ attributes: { keep: oneOf(['together']) }, allows: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  row: rule({ attributes: {}, allows: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  badge: rule({ attributes: {}, allows: INLINE, text: true, styled: true }),
+  hr: rule({ attributes: { color, width: length }, allows: [], styled: true }),
+  b: rule({ attributes: {}, allows: INLINE, text: true }),
+  i: rule({ attributes: {}, allows: INLINE, text: true }),
+  span: rule({ attributes: {}, allows: INLINE, text: true, styled: true }),
+  a: rule({ attributes: { href: link }, required: ['href'], allows: ['b', 'i', 'span', 'br'], text: true }),
+  br: rule({ attributes: {}, allows: [] }),
   /** An image passed with the data, by name. URLs are not supported. */
   image: rule({
     attributes: { asset: assetName, width: lengthOrShare, height: length },
     required: ['asset'],
-    holds: [],
+    allows: [],
     styled: true
   }),
   /** Encodes a text, or the settings of a Wi-Fi network. */
@@ -93,7 +93,7 @@ export const ELEMENTS = {
       'wifi-security': oneOf(['WPA', 'WEP', 'nopass']),
       size: length
     },
-    holds: [],
+    allows: [],
     styled: true
   }),
   /**
@@ -102,15 +102,15 @@ export const ELEMENTS = {
    */
   table: rule({
     attributes: { data: path, columns: path, group: text, 'font-size': number(5, 16), empty: text },
-    holds: ['col', 'tr'],
+    allows: ['col', 'tr'],
     styled: true
   }),
-  tr: rule({ attributes: {}, holds: ['td', 'th'], styled: true }),
+  tr: rule({ attributes: {}, allows: ['td', 'th'], styled: true }),
   td: rule(CELL),
   th: rule(CELL),
-  ul: rule({ attributes: {}, holds: ['li'], styled: true }),
-  ol: rule({ attributes: {}, holds: ['li'], styled: true }),
-  li: rule({ attributes: {}, holds: [...BLOCKS, ...INLINE], text: true, styled: true }),
+  ul: rule({ attributes: {}, allows: ['li'], styled: true }),
+  ol: rule({ attributes: {}, allows: ['li'], styled: true }),
+  li: rule({ attributes: {}, allows: [...BLOCKS, ...INLINE], text: true, styled: true }),
   col: rule({
     attributes: {
       field: path,
@@ -121,12 +121,12 @@ export const ELEMENTS = {
       ...COUNTS_AS
     },
     required: ['field'],
-    holds: []
+    allows: []
   }),
-  'bar-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
-  'line-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], holds: [], styled: true }),
+  'bar-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], allows: [], styled: true }),
+  'line-chart': rule({ attributes: CHART, required: ['data', 'label', 'value'], allows: [], styled: true }),
   /** In `format`, `{n}` is the page number, and `{t}` the number of pages. */
-  'page-number': rule({ attributes: { format: text }, holds: [], styled: true })
+  'page-number': rule({ attributes: { format: text }, allows: [], styled: true })
 } satisfies Record<string, Rule>
 
 export type ElementName = keyof typeof ELEMENTS

@@ -4,7 +4,7 @@ import { currencyOf, UNIT } from './currencies.ts'
 export type Separator = '.' | ','
 
 /** An amount as a file writes it: `-$1,234.50`, `(10,50)`, `1.234 EUR`. */
-export interface WrittenAmount {
+interface WrittenAmount {
   isNegative: boolean
   /** Digits with their separators, without blanks and apostrophes. */
   body: string
@@ -37,7 +37,7 @@ export function readWritten (text: string): WrittenAmount | undefined {
   return proves && { isNegative: signs[0] === '-', body, unit: units[0], proves: proves.separator }
 }
 
-/** The decimal separator that the digits prove. Undefined when they are no number. */
+/** The decimal separator that the digits prove. Undefined when they are not a number. */
 function proofOf (body: string, isSpaced: boolean): { separator: WrittenAmount['proves'] } | undefined {
   if (body === '') return undefined
   const separators = body.replace(/\d/g, '')

@@ -37,7 +37,7 @@ const IDENTIFIES = [
   new RegExp(`^${anyOf(`room camera zimmer quarto chambre unit unita alloggio apartment appartamento prenotazione
     booking reservation reserva buchung fattura invoice rechnung fatura documento document ricevuta`)}$`)
 ]
-/** Numbers that are neither money nor added: shares, rates, ratings, months. */
+/** Numbers that are not money, and are not added: shares, rates, ratings, months. */
 const RATIOS = [
   word(`percent\\w* prozent tasso aliquota quota satz cambio kurs wechselkurs ratings? voto punteggio scores? bewertung
     stelle stars?`),

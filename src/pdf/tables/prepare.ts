@@ -19,7 +19,7 @@ export interface Column extends ColumnDescription {
 /** A line of a table: a row, or the subtotal of the group before it. */
 interface TableLine { cells: string[], isTotal: boolean }
 
-/** A line of totals, without its name. `own` is the column for the name of its group. */
+/** A line of totals, not yet labelled. `word` is its label, and `own` is the column for the group's name. */
 interface TotalLine { cells: string[], word: string, group?: { name: string, own: number } }
 
 /** A table with formatted cells, fitted to the document's fonts. */
@@ -36,8 +36,8 @@ const SAMPLE = 500
 const FONT_SIZES = [9, 8, 7, 6.5]
 
 /**
- * Prepares a table. One that is too wide even in small letters becomes several, one below the other, each with some of
- * the columns and again the one that identifies a row.
+ * Prepares a table. A table that is too wide even in small letters is split by columns into several tables. Each
+ * repeats the column that identifies a row.
  * @throws TemplateError when the data have no list of objects at the path, or exceed the limits
  */
 export function prepareTables (
@@ -87,8 +87,8 @@ function cell (value: Value | undefined, { format, currency }: ColumnDescription
 }
 
 /**
- * Exact totals of the columns that want one. With several currencies each has a line of its own, below the one of the
- * other totals.
+ * Exact totals of columns. With several currencies, each currency has its own line. The other totals are on a line
+ * above these.
  */
 function totalsOf (rows: readonly Value[], columns: readonly ColumnDescription[], language: Language): TotalLine[] {
   if (rows.length === 0 || columns.every(({ total }) => total === undefined)) return []
@@ -107,8 +107,8 @@ function totalsOf (rows: readonly Value[], columns: readonly ColumnDescription[]
 }
 
 /**
- * The cells of a line of totals in a block of columns, if it has any there. The first column without a total holds the
- * word. The group's name is written into its own column, else after the word.
+ * Labels a line of totals in a block of columns. The label is in the first column without a total. The group's name is
+ * in its own column, or else follows the label. Returns no line if the block has no totals.
  */
 function namedTotals (
   { cells, word, group }: TotalLine, block: readonly number[], columns: readonly ColumnDescription[]
@@ -122,7 +122,7 @@ function namedTotals (
   return [shown]
 }
 
-/** The total of a column, `''` for none. Money has one for each currency. */
+/** The total of a column, or `''`. Money has a total for each currency. */
 function totalOf (
   values: readonly (Value | undefined)[], { format, currency, total }: ColumnDescription, language: Language
 ): string | Map<string, string> {

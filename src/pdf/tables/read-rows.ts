@@ -15,12 +15,12 @@ export interface ReadOptions {
   decimali?: 'punto' | 'virgola' | undefined
   /** The currency of amounts that name none. */
   valuta?: string | undefined
-  /** The lines of the rows in their file. In other rows an unclear number has a decimal dot. */
+  /** The line of each row in its CSV file. In rows of JSON, an unclear number has a decimal dot. */
   lines?: readonly number[] | undefined
 }
 
 /** Rows with plain numbers (`1234.50`, `1234.50 USD`), without blank rows and totals, and their columns. */
-export interface ReadRows { rows: Data[], columns: ColumnDescription[], warnings: Warning[] }
+interface ReadRows { rows: Data[], columns: ColumnDescription[], warnings: Warning[] }
 
 interface Reading extends ReadOptions {
   rows: Data[]
@@ -93,7 +93,7 @@ function readColumn (of: Survey, reading: Reading): ReadColumn {
   if (isShare && of.shares + amounts === filled) return { column: { ...column, align: 'right' } }
   const separator = amounts === 0 ? undefined : separatorOf(of, reading)
   if (separator === undefined) return described(field, 'text')
-  const culprit = amounts < filled ? of.firstText : strangerTo(of, separator, reading)
+  const culprit = amounts < filled ? of.firstText : firstOtherNumber(of, separator, reading)
   if (culprit !== undefined) {
     if (amounts * 2 > filled && !isNotAdded(words)) warnOf(of, culprit, reading)
     return described(field, 'text')
@@ -107,9 +107,9 @@ function described (field: string, format: Format, currency = 'EUR', total?: 'su
 }
 
 /**
- * The decimal separator of a column: as the caller says, as its own values prove, as its currency has it, or as the
- * other columns prove. Undefined when the column contradicts itself.
- * @throws TemplateError when a file leaves it open
+ * The decimal separator of a column. The caller decides first, then the column's values, its currency, and the other
+ * columns. Undefined when the column contradicts itself.
+ * @throws TemplateError when the separator in a file stays unknown
  */
 function separatorOf (of: Survey, reading: Reading): Separator | undefined {
   const { proofs, unclear } = of
@@ -133,7 +133,7 @@ function separatorOf (of: Survey, reading: Reading): Separator | undefined {
 }
 
 /** The first row with a number that has another decimal separator. */
-function strangerTo ({ field }: Survey, separator: Separator, { rows }: Reading): number | undefined {
+function firstOtherNumber ({ field }: Survey, separator: Separator, { rows }: Reading): number | undefined {
   const at = rows.findIndex((row) => {
     const value = ownValue(row, field)
     return !isBlank(value) && plainOf(value, separator) === undefined
@@ -157,7 +157,7 @@ function quoted ({ field }: Survey, row: number, { rows }: Reading): string {
   return textOf(ownValue(rows[row]!, field)).slice(0, QUOTED)
 }
 
-/** A column of numbers, which are rewritten with a decimal dot. An amount of another currency names it. */
+/** A column of numbers, which are rewritten with a decimal dot. An amount in another currency names its currency. */
 function numbers (of: Survey, separator: Separator, reading: Reading): ReadColumn {
   const { field, words } = of
   const hasMoney = isMoney(words) || of.hasUnit || currencyInTitle(field) !== undefined
@@ -179,7 +179,7 @@ function firstCurrency (of: Survey, reading: Reading): string | undefined {
   return first && currencyReader(of, reading)(first)
 }
 
-/** Reads the currency of a cell: its own, that of the row, that in the title, or the one for all others. */
+/** Reads the currency of an amount: from its cell, its row, the column's title, or the default. */
 function currencyReader (of: Survey, reading: Reading): (row: Data) => string | undefined {
   const { field } = of
   const source = currencyFieldFor(of, reading)

@@ -5,7 +5,7 @@ import { isIdentifier, isMoney, wordsOf } from './column-names.ts'
 import { currencyOf } from './currencies.ts'
 import { isBlank } from './total-rows.ts'
 
-/** The evidence of a column's values. Rows are named by their index. */
+/** The evidence of a column's values. Rows are identified by index. */
 export interface Survey {
   field: string
   words: string
@@ -15,9 +15,9 @@ export interface Survey {
   shares: number
   currencies: number
   hasUnit: boolean
-  /** A value or the name shows that the digits name something: `007`, a telephone number. */
+  /** A value or the column name shows that the digits identify something: `007`, a telephone number. */
   isCode: boolean
-  /** The first row that is no amount. */
+  /** The first row that is not an amount. */
   firstText: number | undefined
   /** The decimal separators that values prove, and the separators of values like `1.234`, each with its first row. */
   proofs: Map<Separator, number>

@@ -3,9 +3,9 @@ import { readWritten } from './amounts.ts'
 
 const BLANK = /^(?:[-–—]|n\/?[ad]\.?|n\.d\.|null)?$/i
 const WORD = '(?:sub-?)?(?:totale|totali|total|totaux|summe|gesamt(?:summe|betrag)?|somma|soma)'
-/** A label that is a total by itself: `Totale`, `Totale generale:`, `Total EUR`. */
+/** A label that always marks a total: `Totale`, `Totale generale:`, `Total EUR`. */
 const TOTAL = new RegExp(`^(?:grand )?${WORD}(?: (?:generale?|complessivo|geral|global|[a-z]{3}|\\d+))?:?$`, 'i')
-/** A label that may be one, as in `Totale gennaio`. */
+/** A label that may mark a total, such as `Totale gennaio`. */
 const MAYBE_TOTAL = new RegExp(`^${WORD}(?= )`, 'i')
 
 /** True for an empty cell, and for a dash or `n/a` in its place. */
@@ -14,8 +14,8 @@ export function isBlank (value: Value | undefined): boolean {
 }
 
 /**
- * True for a total that the file itself has computed. A longer label counts only when cells of the row are empty,
- * because a listing may be named so.
+ * True for a total that the file itself has computed. A longer label marks a total only if the row has empty cells,
+ * because a listing may have such a name.
  */
 export function isTotalRow (row: Data, columns: number): boolean {
   const [label, ...others] = Object.values(row).filter((value) => !isBlank(value))

@@ -3,8 +3,8 @@ import type { Build } from '../layout/build.ts'
 import { widthOf } from '../text/measure.ts'
 import type { ColumnDescription } from './describe.ts'
 
-/** The width that a column needs. A text gets between `least` and `wanted`; for other columns both are equal. */
-export interface Need {
+/** The width that a column needs. A text gets between `least` and `wanted`. For other columns both are equal. */
+interface Need {
   least: number
   wanted: number
   /** A width in points that the template gives. */
@@ -18,7 +18,7 @@ interface Texts { titles: string[], totals: string[][], lines: string[][] }
 
 /** Points of padding in a cell, and a little more, because the renderer rounds. */
 const PADDING = 11
-/** Minimum width of a column, of a text that wraps, and maximum of a code, as factors of the font size. */
+/** Factors of the font size: minimum widths of a column and of a text that wraps, and maximum width of a code. */
 const NARROWEST = 2.7
 const WRAPPED = 6
 const CODE = 24
@@ -68,8 +68,8 @@ function pointsOf (need: Need, which: 'least' | 'wanted', fontSize: number): num
 }
 
 /**
- * Chooses the largest font size with which all columns fit. If none does, the columns are divided into as few blocks as
- * possible, of about equal width, with the column that best identifies a row in each.
+ * Chooses the largest font size with which all columns fit. Otherwise divides the columns into as few blocks as
+ * possible, of about equal width. Each block has the column that best identifies a row.
  */
 export function arrange (
   needs: readonly Need[], width: number, sizes: readonly number[]
@@ -101,8 +101,8 @@ function divide (needs: readonly Need[], fontSize: number, width: number, room: 
 }
 
 /**
- * Distributes the table's width, in fractions. Numbers and dates get all they need, because a shortened number is a
- * wrong one. Short texts get what they need, and long ones share the rest.
+ * Distributes the table's width, in fractions. Numbers and dates get all they need, because a shortened number is
+ * wrong. Short texts get what they need, and long ones share the rest.
  */
 export function sharesOf (needs: readonly Need[], fontSize: number, width: number): number[] {
   const columns = needs.map((need) => ({

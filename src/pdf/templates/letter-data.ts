@@ -28,7 +28,7 @@ export interface LetterRequest {
 }
 
 /**
- * Default texts; `{…}` is filled in. `dalle` and `entro` are the phrases for the check-in and check-out hours. `uno`
+ * Default texts. `{…}` is filled in. `dalle` and `entro` are the phrases for the check-in and check-out hours. `uno`
  * has the texts for one guest.
  */
 const LETTER_TEXTS: Record<Language, typeof texts.en & { uno?: Partial<typeof texts.en> }> = texts
@@ -36,7 +36,7 @@ const LETTER_TEXTS: Record<Language, typeof texts.en & { uno?: Partial<typeof te
 /** Maximum lines of house rules that stay together on one page. Longer rules may be split. */
 const LINES_TOGETHER = 20
 
-/** Builds the data of the welcome letter's template, and its language. Blank texts count as missing. */
+/** Builds the data of the welcome letter's template, and its language. Blank texts are treated as missing. */
 export function letterData (request: LetterRequest): { language: Language, data: Record<string, unknown> } {
   const { soggiorno, template_data: wishes = {} } = request
   const language = languageOf(request.lingua)

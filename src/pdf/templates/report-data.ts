@@ -17,7 +17,7 @@ export interface ReportRequest extends ReadOptions {
 
 /** Maximum columns in portrait format. With more columns the page is in landscape format. */
 const UPRIGHT_COLUMNS = 7
-/** Maximum letters of a portrait line: the longest words of all columns. A longer word counts as one that breaks. */
+/** Maximum sum of the longest words of all columns in portrait format. Words longer than `WORD` break. */
 const UPRIGHT_LETTERS = 100
 const WORD = 24
 const SAMPLE = 500
@@ -79,7 +79,7 @@ function isWide (rows: readonly Value[], columns: readonly ColumnDescription[]):
 /** A measure in one currency: one column, or the same number over all quarters (`Payouts`). */
 interface Kind {
   name: string
-  /** `''` for numbers that are no money. */
+  /** `''` for numbers that are not money. */
   currency: string
   fields: ColumnDescription[]
   sum: Decimal

@@ -26,7 +26,7 @@ export const SANS = family('Noto Sans', 'noto-sans', 'NotoSans', 'all')
 /** The font of letters. Contains Latin with Vietnamese, and Cyrillic. `SANS` provides other scripts. */
 export const SERIF = family('Lora', 'lora', 'Lora', 'all')
 
-/** Has a glyph of its own for each sequence of emoji. */
+/** Has a separate glyph for each sequence of emoji. */
 export const EMOJI = family('Noto Emoji', 'noto-emoji', 'NotoEmoji', 'one', /[\p{Extended_Pictographic}\p{RI}]/u)
 
 /**

@@ -4,7 +4,7 @@ type GetGlyph = (this: Font, id: number, characters?: number[]) => Glyph | null
 
 type Layout = (this: Font, text: string, features?: object | null, ...rest: unknown[]) => GlyphRun
 
-/** Text in Latin script only; our texts are composed (NFC). Parts of emoji need their ligatures. */
+/** Text in Latin script only. Our texts are composed (NFC). Parts of emoji need their ligatures. */
 const LATIN = /^[[\p{Script=Latin}\p{Script=Common}]--[\p{RI}\p{EMod}]]*$/v
 
 const patched = new WeakSet<object>()
@@ -15,9 +15,9 @@ const owns = new WeakMap<Font, Map<number, Glyph | undefined>>()
 
 /**
  * Patches fontkit so that glyphs always have the right code points. fontkit caches a glyph with the code points of its
- * first use, or without any when it was a component of another glyph. After `Á`, users could not search or copy any
- * `A`, and the output would depend on earlier documents. The number of code points never changes, because the layout
- * counts them. Latin letters are not decomposed, because a search would not find `ị` in two parts.
+ * first use, or without any when it was a component of another glyph. After a text with `Á`, users could not search or
+ * copy any `A`, and the output would depend on earlier documents. The number of code points never changes, because the
+ * layout counts them. Latin letters are not decomposed, because a search would not find `ị` in two parts.
  */
 export function settleGlyphs (font: Font): void {
   const prototype = Object.getPrototypeOf(font) as { getGlyph: GetGlyph, layout: Layout }

@@ -8,7 +8,7 @@ export interface Run { text: string, font: Font, rightToLeft: boolean }
 
 const RIGHT_TO_LEFT = /\p{Script=Arabic}|\p{Script=Hebrew}/u
 const ELLIPSIS = '…'
-/** An emoji, which is as wide as all others. */
+/** One emoji. All emoji have the same width. */
 const FACE = 0x1F600
 
 const advances: Record<Weight, Map<string, number>> = { 400: new Map(), 600: new Map(), 700: new Map() }
@@ -36,8 +36,8 @@ export function shorten (text: string, weight: Weight, fontSize: number, room: n
 }
 
 /**
- * Splits a text into runs of one font, left to right. Right-to-left words and the blanks between them are one run,
- * which the font layout reorders.
+ * Splits a text into runs of one font, left to right. Right-to-left words and the blanks between them are one run.
+ * The font layout reorders it.
  */
 export function runsOf (text: string, weight: Weight): Run[] {
   if (PLAIN.test(text)) return [{ text, font: openFont(fontPath(SANS, weight)), rightToLeft: false }]

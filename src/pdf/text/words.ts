@@ -9,7 +9,7 @@ const SYLLABLES: Record<Language, (word: string) => string[]> = {
   it: italian, en: english, de: german, fr: french
 }
 
-/** Words that can be hyphenated: seven or more Latin letters, with punctuation around them. Capitals are codes. */
+/** Words of seven or more Latin letters can be hyphenated. Words in capitals may be codes, so they are not. */
 const HYPHENATED = /^\P{L}*\p{Script=Latin}{7,}\P{L}*$/u
 /** Scripts without spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u
@@ -18,7 +18,7 @@ const LONG = 24
 const PIECE = 8
 
 const SOFT_HYPHEN = '\u00AD'
-/** Soft hyphens at the ends of a word or next to another one. */
+/** Soft hyphens at the ends of a word or next to another soft hyphen. */
 const IDLE_HYPHENS = /(?<![^\s\u00AD])\u00AD+|\u00AD+(?![^\s\u00AD])|(?<=\u00AD)\u00AD+/g
 
 /** Removes useless soft hyphens, because the renderer fails on a word with an empty piece. */

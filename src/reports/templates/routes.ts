@@ -33,7 +33,7 @@ function savingErrors ({ params: { id }, body: { esempio } }: RequestFields): Fi
   ]
 }
 
-/** PostgreSQL stores neither NUL nor lone surrogates, in values as well as in names. */
+/** PostgreSQL stores neither NUL nor lone surrogates, neither in values nor in names. */
 function isStorable (value: unknown): boolean {
   if (typeof value === 'string') return value.isWellFormed() && !value.includes('\0')
   if (typeof value !== 'object' || value === null) return true
@@ -109,7 +109,7 @@ const versionRoute = route(
   }
 )
 
-/** Templates of PDFs. Every authenticated caller may read and try them. Only administrators may change them. */
+/** Routes of PDF templates. Every authenticated caller may read and preview them. Only administrators change them. */
 export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   const { audit, db } = app
   const present = async (reply: FastifyReply, template: StoredTemplate): Promise<Template> => ({
@@ -170,7 +170,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   app.post(`${URL}/valida`, checkRoute, (request, reply) => checkTemplate(app, reply, request.body))
 }
 
-/** Earlier versions of saved templates. To restore a version, a client saves its text again. */
+/** Routes of earlier template versions. To restore a version, a client saves its text again. */
 export const versionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app
 

@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import type { Day } from '#src/lib/time.ts'
 import type { DocumentKind } from './document-kind.ts'
 
-/** A place of birth as police codes; `label` is its readable name. Abroad, `comune` and `provincia` are empty. */
+/** A place of birth as police codes. `label` is its readable name. Abroad, `comune` and `provincia` are empty. */
 export interface BirthPlace { stato: string, comune: string, provincia: string, label: string }
 
 /** Looks up police codes in the current tables. Each function returns undefined without a match. */

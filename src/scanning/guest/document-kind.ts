@@ -1,12 +1,12 @@
-/** The kind of a document, as its code shows. Visas and residence permits are no identity documents. */
+/** The kind of a document, as its code shows. Visas and residence permits are not identity documents. */
 export type DocumentKind =
   | 'passport' | 'diplomatic-passport' | 'service-passport' | 'refugee-document' | 'electronic-card' | 'card' | 'crew'
   | 'driving-licence' | 'visa' | 'residence-permit' | 'other'
 
 /**
  * The first match gives the kind: ICAO Doc 9303 parts 4, 5, 7. The second letter of a passport is standardized only
- * since the eighth edition: PD diplomatic, PO official, PR refugees, PL laissez-passer, PS and PT stateless people and
- * aliens.
+ * since the eighth edition. PD means diplomatic, PO official, PR refugee, PL laissez-passer, PS and PT stateless people
+ * and aliens.
  */
 const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^V/, 'visa'],

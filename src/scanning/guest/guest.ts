@@ -1,7 +1,7 @@
 import {
   BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso, type ParsedMrz, type ScannedGuest
 } from '#schemas/scanning.ts'
-import { firstDayOf, isDay } from '#src/lib/time.ts'
+import { firstDayOf, isBirthDate, isDay } from '#src/lib/time.ts'
 import type { BirthPlace, GuestCodes } from './codes-in-force.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
 import { writeFirst } from './holder-notices.ts'
@@ -22,7 +22,7 @@ interface GuestDocument extends Pick<
   ParsedMrz, 'name' | 'surname' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
 > { gender: ParsedMrz['gender'] | 'X' }
 
-/** Codes of places that the text prints, and no zone has. */
+/** Codes of places that only the printed text has, not the zone. */
 export interface PrintedPlaces { birthPlace?: BirthPlace | undefined, luogo_rilascio?: string | undefined }
 
 /** Converts a document to a guest, with warnings for the host. */
@@ -46,7 +46,7 @@ export function guestOf (
       ...fields,
       ...place.fields,
       ...(proposti.length > 0 && { proposti }),
-      da_completare: [...SCANNED_FIELDS.filter((name) => fields[name] === ''), ...place.missing]
+      da_completare: [...SCANNED_FIELDS.filter((name) => isIncomplete(name, fields[name])), ...place.missing]
     },
     avvisi: [
       ...lackNotices(parsed, fields),
@@ -58,17 +58,22 @@ export function guestOf (
   }
 }
 
+/** Whether the document lacks a field, or a part of the birth date. */
+function isIncomplete (name: keyof ScannedGuest, value: string): boolean {
+  return value === '' || (name === 'data_nascita' && !isDay(value))
+}
+
 function personOf ({ name, surname, gender, birthDate }: GuestDocument) {
   return {
-    // The surname gets a single name (ICAO Doc 9303 part 3, 4.6), even if the document prints it as given name.
+    // A single name becomes the surname (ICAO Doc 9303 part 3, 4.6), even if the document prints it as given name.
     nome: surname === '' ? '' : name,
     cognome: surname || name,
     sesso: gender === 'X' ? '' as const : gender,
-    data_nascita: isDay(birthDate) ? birthDate : ''
+    data_nascita: isBirthDate(birthDate) ? birthDate : ''
   }
 }
 
-/** Gives advice on fields that a document may lack. Notices about the zone concern its birth date. */
+/** Gives advice on fields that a document may lack. */
 function lackNotices (
   { birthDate }: GuestDocument, { nome, cognome, sesso }: Pick<ScannedGuest, 'nome' | 'cognome' | 'sesso'>
 ): Avviso[] {
@@ -117,7 +122,7 @@ const ISSUED: Avviso = {
   campo: 'luogo_rilascio', messaggio: 'Il comune di rilascio è proposto dal testo del documento: controllarlo'
 }
 
-/** Fillers inside a number stand for blanks and signs that a zone cannot print. */
+/** Fillers inside a number replace blanks and signs that a zone cannot contain. */
 const HIDDEN_SIGN: Avviso = {
   campo: 'numero_documento',
   messaggio: 'Il numero ha segni che la zona non riporta: confrontarlo con il documento'

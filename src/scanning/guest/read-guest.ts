@@ -8,11 +8,11 @@ import type { GuestCodes } from './codes-in-force.ts'
 export interface ReadGuest {
   ospite: ScannedGuest
   avvisi: Avviso[]
-  /** Whether the zone's characters are legible and its check digits correct; null without a zone. */
+  /** Whether the zone's characters are legible and its check digits correct. Null without a zone. */
   valid: boolean | null
 }
 
-/** The guest of a read document: from its zone, else from its text. Undefined if neither says a guest. */
+/** The guest of a read document: from its zone, else from its text. Undefined if neither names a guest. */
 export function readGuest (
   { zone: [zone], text, ospite, avvisi }: OcrResponse, facts: { today: Day, codes: GuestCodes }
 ): ReadGuest | undefined {

@@ -1,14 +1,15 @@
-import { firstDayOf, isDay, type Day } from '#src/lib/time.ts'
+import { isBirthDate, isDay, type Day } from '#src/lib/time.ts'
 
 /** The reason why a date of a zone is invalid: it contains fillers or letters, or does not exist in the calendar. */
 export type DateFault = 'incomplete' | 'unreadable' | 'impossible'
 
 /**
- * A date of a zone: a valid day, or the six characters and the reason why they are invalid. `first` is the first
- * possible day of an incomplete birth date.
+ * A date of a zone: a valid day, or the six characters and the reason why they are invalid. `partial` is an
+ * incomplete birth date with 00 for the parts that are missing.
  */
 export type ZoneDate =
-  { day: Day, fault?: undefined } | { day?: undefined, fault: DateFault, text: string, first?: Day }
+  | { day: Day, fault?: undefined, partial?: undefined }
+  | { day?: undefined, fault: DateFault, text: string, partial?: string }
 
 /** Maximum years until the expiry date. A date further ahead belongs to the past century. */
 const EXPIRY_AHEAD = 50
@@ -19,12 +20,15 @@ const WHOLE = /^\d\d(?!00)\d\d(?!00)\d\d$/
 export function birthDate (line: string, from: number, today: Day): ZoneDate {
   const text = line.slice(from, from + 6)
   const century = Number(today.slice(0, 2))
-  if (!WHOLE.test(text)) return { ...notWhole(text), ...firstBirthDay(text, century, today) }
+  if (!WHOLE.test(text)) {
+    const date = notWhole(text)
+    return date.fault === 'incomplete' ? { ...date, ...partialBirthDate(text, century, today) } : date
+  }
   const day = [century, century - 1].map((each) => dayOf(each * 100, text)).find((each) => isDay(each) && each <= today)
   return day === undefined ? { fault: 'impossible', text } : { day }
 }
 
-/** Parses an expiry date. It is at most 50 years ahead, otherwise in the past. */
+/** Parses an expiry date. The century is the latest one that puts it at most 50 years ahead. */
 export function expiryDate (line: string, from: number, today: Day): ZoneDate {
   const text = line.slice(from, from + 6)
   if (!WHOLE.test(text)) return notWhole(text)
@@ -39,12 +43,12 @@ function dayOf (century: number, text: string): Day {
   return `${century + Number(text.slice(0, 2))}-${text.slice(2, 4)}-${text.slice(4)}`
 }
 
-/** The first possible day of an incomplete birth date with a year. */
-function firstBirthDay (text: string, century: number, today: Day): { first?: Day } {
+/** An incomplete birth date with a year. */
+function partialBirthDate (text: string, century: number, today: Day): { partial?: string } {
   const month = /^\d\d$/.test(text.slice(2, 4)) ? text.slice(2, 4) : '00'
-  const days = [century, century - 1].map((each) => firstDayOf(`${each}${text.slice(0, 2)}-${month}`))
-  const first = days.find((day) => day !== undefined && day <= today)
-  return first === undefined ? {} : { first }
+  const dates = [century, century - 1].map((each) => `${each}${text.slice(0, 2)}-${month}-00`)
+  const partial = dates.find((date) => isBirthDate(date) && date <= today)
+  return partial === undefined ? {} : { partial }
 }
 
 /** Explains an incomplete date. */

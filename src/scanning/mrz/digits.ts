@@ -1,7 +1,7 @@
 /** The sign that fills the unused end of a field. */
 export const FILLER = '<'
 const FILLER_CODE = FILLER.charCodeAt(0)
-/** Character code of the digit 0. Those of the other digits follow it. */
+/** Character code of the digit 0. The codes of the other digits follow. */
 const ZERO_CODE = '0'.charCodeAt(0)
 
 const WEIGHTS = [7, 3, 1] as const
@@ -40,7 +40,7 @@ export function isDigitOf (sum: number, digit: number): boolean {
 }
 
 /** True when the check digit after a field is correct. An empty field may have a filler instead. */
-export function digitHolds (line: string, from: number, to: number): boolean {
+export function hasValidDigit (line: string, from: number, to: number): boolean {
   if (isFiller(line, to)) return endOf(line, from, to) === from
   return isDigitOf(weightedSum(line, from, to), line.charCodeAt(to))
 }

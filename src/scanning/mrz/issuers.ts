@@ -3,7 +3,7 @@ import countries from 'i18n-iso-countries/index.js'
 
 /**
  * Codes besides ISO 3166-1 (ICAO Doc 9303 part 3, section 5): Germany, British nationals, Kosovo, organisations,
- * stateless people, the fictitious country of specimens, and codes on documents issued when they were valid. Slovenia's
+ * stateless people, and the fictitious country of specimens. Documents still in use also have former codes. Slovenia's
  * first identity cards have SI.
  */
 const OTHERS = [

@@ -3,7 +3,7 @@ import type { CheckedField, FieldName, Layout, Place } from './layouts.ts'
 
 type LegibleField = keyof Leggibilita
 
-/** The fields of the answer that take their characters from a single field of the layout. */
+/** Response fields whose characters are all from one field of the layout. */
 const SINGLE: readonly (readonly [LegibleField, FieldName])[] = [
   ['documentCode', 'code'],
   ['issuingCountry', 'issuer'],
@@ -17,7 +17,7 @@ const SINGLE: readonly (readonly [LegibleField, FieldName])[] = [
   ['optionalData', 'optional']
 ]
 
-/** The legibility of each field: that of its worst character, its check digit included. */
+/** The legibility of each field: the legibility of its worst character or check digit. */
 export function legibleFields (
   layout: Layout, lines: readonly string[], characters: readonly Legibility[][]
 ): Leggibilita {
@@ -60,7 +60,7 @@ function worst (places: readonly Place[], characters: readonly Legibility[][]): 
   return FROM_WORST.find((each) => all.includes(each)) ?? 'buona'
 }
 
-/** The fields that the image does not show well. */
+/** The fields that are not clearly legible. */
 export function illegible (legibility: Leggibilita | undefined): LegibleField[] {
   return LEGIBLE_FIELDS.filter((name) => legibility !== undefined && (legibility[name] ?? 'buona') !== 'buona')
 }

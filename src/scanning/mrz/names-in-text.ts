@@ -9,8 +9,8 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 }
 
 /**
- * Compares the names of a zone, which have no check digit, with the printed text. A word of the text that differs by
- * one letter from a name that the text lacks means that one of them is misread.
+ * Compares the names of a zone, which have no check digit, with the printed text. If the text lacks a name, but has a
+ * word that differs from it by one letter, one of the two is misread.
  */
 export function nameNoticesFrom (text: string, { surname, given }: Pick<Zone, 'surname' | 'given'>): Avviso[] {
   const printed = wordsOf(text)
@@ -23,7 +23,7 @@ export function nameNoticesFrom (text: string, { surname, given }: Pick<Zone, 's
   return [...doubt('surname', 'Il cognome', surname), ...doubt('name', 'Il nome', given)]
 }
 
-/** The words of the text in the letters of a zone, also as if umlauts were plain. Omits the lines of the zone. */
+/** The words of the text, spelled as in a zone, and also with plain letters for umlauts. Omits the zone's lines. */
 function wordsOf (text: string): Set<string> {
   const upper = text.split('\n').filter((line) => !line.includes('<')).join('\n').toUpperCase()
   const spelled = upper.replace(/./gu, (char) => SPELLINGS[char] ?? char)

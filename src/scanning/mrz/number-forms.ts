@@ -1,6 +1,6 @@
 /**
  * The forms of document numbers, by issuer and first letter of the document code: A is a letter, 0 a digit, X either.
- * Only states whose documents in use all have these forms.
+ * Lists only document types whose valid numbers all have these forms.
  */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
   'ITA C': ['AA00000AA'],
@@ -23,7 +23,7 @@ const CLASSES: Readonly<Record<string, string>> = { A: '[A-Z]', 0: '\\d', X: '[A
 const PATTERNS = new Map(Object.entries(FORMS).map(([key, forms]) =>
   [key, new RegExp(`^(?:${forms.map((form) => form.replace(/./g, (each) => CLASSES[each]!)).join('|')})$`)]))
 
-/** Whether a number has a form of its issuer; undefined when the forms are not known. */
+/** Whether a number has a form of its issuer. Undefined when the forms are not known. */
 export function hasKnownForm (code: string, issuer: string, number: string): boolean | undefined {
   return PATTERNS.get(`${issuer} ${code.slice(0, 1)}`)?.test(number)
 }

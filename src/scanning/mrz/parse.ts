@@ -1,13 +1,13 @@
 import type { MrzChecks } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
 import { birthDate, expiryDate, type ZoneDate } from './dates.ts'
-import { checkDigit, digitHolds, endOf, FILLER, isDigitOf, isFiller, weightedSum, withoutFillers } from './digits.ts'
+import { checkDigit, hasValidDigit, endOf, FILLER, isDigitOf, isFiller, weightedSum, withoutFillers } from './digits.ts'
 import type { CheckedField, Composite, Fields, Layout, Place } from './layouts.ts'
 import { type Names, plainName, splitNames } from './zone-names.ts'
 
 interface DocumentNumber {
   number: string
-  holds: boolean
+  isCorrect: boolean
   /** The optional data, without the rest of a long number. */
   optional: string
 }
@@ -17,7 +17,7 @@ function shortNumber (lines: readonly string[], field: Place, optional: Place): 
   const line = lines[field[0]]!
   return {
     number: withoutFillers(line, field[1], field[2]),
-    holds: !isFiller(line, field[2]) && digitHolds(line, field[1], field[2]),
+    isCorrect: !isFiller(line, field[2]) && hasValidDigit(line, field[1], field[2]),
     optional: withoutFillers(lines[optional[0]]!, optional[1], optional[2])
   }
 }
@@ -35,7 +35,7 @@ function longNumber (lines: readonly string[], field: Place, optional: Place): D
   const [tail, last] = [rest.slice(0, -1), rest.slice(-1)]
   return {
     number: short.number + tail,
-    holds: last === checkDigit(short.number + tail) || last === checkDigit(short.number + FILLER + tail),
+    isCorrect: last === checkDigit(short.number + tail) || last === checkDigit(short.number + FILLER + tail),
     optional: short.optional.slice(rest.length + 1)
   }
 }
@@ -66,15 +66,15 @@ export interface Zone extends Names {
 export function parseZone (layout: Layout, lines: readonly string[], today: Day): Zone {
   const { fields, composite } = layout
   const readNumber = layout.longNumber ? longNumber : shortNumber
-  const { number, holds, optional } = readNumber(lines, fields.number, fields.optional)
+  const { number, isCorrect, optional } = readNumber(lines, fields.number, fields.optional)
   const birth = dateAt(birthDate, lines, fields.birth, today)
   const expiry = fields.expiry === undefined ? undefined : dateAt(expiryDate, lines, fields.expiry, today)
   const checks: MrzChecks = {
-    docNumber: holds,
+    docNumber: isCorrect,
     birthDate: birth.fault === 'impossible' ? false : check(layout, lines, 'birth'),
     expiryDate: expiry?.fault === 'impossible' ? false : check(layout, lines, 'expiry'),
     optionalData: check(layout, lines, 'optional'),
-    composite: composite === undefined ? null : compositeHolds(composite, lines)
+    composite: composite === undefined ? null : isCompositeCorrect(composite, lines)
   }
   const { surname, given, cut } = namesOf(fields, lines)
   return {
@@ -108,11 +108,11 @@ function text (lines: readonly string[], place: Place | undefined): string {
 function check ({ fields, isChecked }: Layout, lines: readonly string[], name: CheckedField): boolean | null {
   if (!isChecked[name]) return null
   const place = fields[name]!
-  return digitHolds(lines[place[0]]!, place[1], place[2])
+  return hasValidDigit(lines[place[0]]!, place[1], place[2])
 }
 
 /** Checks the composite digit, which is mandatory. */
-function compositeHolds ({ at, over }: Composite, lines: readonly string[]): boolean {
+function isCompositeCorrect ({ at, over }: Composite, lines: readonly string[]): boolean {
   let sum = 0
   let before = 0
   for (const place of over) {

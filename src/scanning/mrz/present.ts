@@ -4,7 +4,7 @@ import type { Zone } from './parse.ts'
 
 /**
  * Converts a zone to the API's format.
- * @param legibility how well an image shows the zone; a check digit proves no character that it does not show
+ * @param legibility how well an image shows the zone. A check digit does not confirm an illegible character
  */
 export function present (zone: Zone, legibility?: Leggibilita): ParsedMrz {
   const { layout, issuer, nationality } = zone
@@ -19,7 +19,7 @@ export function present (zone: Zone, legibility?: Leggibilita): ParsedMrz {
     expiryDate: zone.expiry?.day ?? '',
     issuingCountry: alpha3(issuer),
     valid: zone.valid && illegible(legibility).length === 0,
-    checks: seenChecks(zone.checks, legibility),
+    checks: legibleChecks(zone.checks, legibility),
     layout: layout.name,
     documentCode: zone.code,
     nameTruncated: zone.cut,
@@ -28,11 +28,11 @@ export function present (zone: Zone, legibility?: Leggibilita): ParsedMrz {
   }
 }
 
-/** The composite digit proves nothing when one of the fields that it covers is not seen. */
-function seenChecks (checks: MrzChecks, legibility: Leggibilita | undefined): MrzChecks {
-  const unseen = MRZ_CHECKS.filter((name) => illegible(legibility).includes(name))
-  if (unseen.length === 0) return checks
-  const failing = [...unseen, 'composite'].filter((name) => checks[name as keyof MrzChecks] !== null)
+/** The check of an illegible field is false. Then the composite check is false too, because it covers that field. */
+function legibleChecks (checks: MrzChecks, legibility: Leggibilita | undefined): MrzChecks {
+  const illegibleNames = MRZ_CHECKS.filter((name) => illegible(legibility).includes(name))
+  if (illegibleNames.length === 0) return checks
+  const failing = [...illegibleNames, 'composite'].filter((name) => checks[name as keyof MrzChecks] !== null)
   return { ...checks, ...Object.fromEntries(failing.map((name) => [name, false])) }
 }
 

@@ -20,7 +20,7 @@ const parseRoute = route({ access: 'auth' }, 'parseMrz', 'Legge le righe della z
 
 /**
  * Reads a zone, and the places that the text of an Italian card prints.
- * @throws CampiNonValidi naming a line at fault
+ * @throws CampiNonValidi, which names a wrong line
  */
 export function parseDocument (
   { lines: written, text = '', leggibilita }: ParseMrzBody, { today, codes }: { today: Day, codes: GuestCodes }
@@ -28,7 +28,11 @@ export function parseDocument (
   const { layout, lines } = checkLines(written)
   const zone = parseZone(layout, lines, today)
   const parsed = present(zone, leggibilita)
-  const { ospite, avvisi } = guestOf(parsed, codes, printedPlaces(parsed, text, { today, codes }))
+  const { ospite, avvisi } = guestOf(
+    { ...parsed, birthDate: zone.birth.day ?? zone.birth.partial ?? '' },
+    codes,
+    printedPlaces(parsed, text, { today, codes })
+  )
   const own = [...zoneNotices(zone, today, leggibilita), ...nameNoticesFrom(text, zone)]
   return { parsed, ospite, avvisi: [...own, ...avvisi] }
 }

@@ -1,7 +1,7 @@
 import type { Avviso, Leggibilita, MrzChecks } from '#schemas/scanning.ts'
 import { MRZ_CHECKS } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
-import { expired, minor, writeFirst } from '../guest/holder-notices.ts'
+import { expired, minor } from '../guest/holder-notices.ts'
 import type { DateFault, ZoneDate } from './dates.ts'
 import { ISSUERS } from './issuers.ts'
 import { illegible } from './legible-fields.ts'
@@ -40,7 +40,7 @@ const UNSEEN: Readonly<Record<keyof Leggibilita, string>> = {
 
 /**
  * Warnings about the zone, for the host.
- * @param legibility how well an image shows the zone; its fields that are not seen get no other warning
+ * @param legibility how well an image shows the zone. An illegible field gets no warning about its check digit
  */
 export function zoneNotices (zone: Zone, today: Day, legibility?: Leggibilita): Avviso[] {
   const { birth, expiry } = zone
@@ -63,7 +63,7 @@ const noExpiry: Avviso[] = [
   { campo: 'expiryDate', messaggio: 'È una carta d’identità francese del vecchio tipo: la zona non dice la scadenza' }
 ]
 
-/** True for a wrong check digit. A date that does not exist has another warning, even with a right digit. */
+/** Whether a check digit is wrong. False for a date that does not exist, which has its own warning. */
 function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolean {
   const date = name === 'birthDate' ? birth : name === 'expiryDate' ? expiry : undefined
   return checks[name] === false && date?.fault !== 'impossible'
@@ -71,8 +71,7 @@ function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolea
 
 function dateNotices (campo: string, what: string, date: ZoneDate): Avviso[] {
   if (date.fault === undefined) return []
-  const way = date.first === undefined ? '' : `: ${writeFirst(date.first)}`
-  return [{ campo, messaggio: `${what} nella zona (${date.text}) ${DATE_FAULTS[date.fault]}${way}` }]
+  return [{ campo, messaggio: `${what} nella zona (${date.text}) ${DATE_FAULTS[date.fault]}` }]
 }
 
 function nameNotices ({ surname, given, cut }: Zone): Avviso[] {

@@ -13,7 +13,7 @@ interface FindZonePayload { picture: Gray, today: Day }
 export interface SeenZone { lines: string[], legibility: Leggibilita, faults: Fault[] }
 
 /** The zones of an image, and the clockwise quarter turns that make it upright. */
-export interface FoundZones { zones: SeenZone[], quarters: 0 | 1 | 2 | 3 }
+interface FoundZones { zones: SeenZone[], quarters: 0 | 1 | 2 | 3 }
 
 /** Loaded once per thread, for its first image. */
 let network: Network | undefined

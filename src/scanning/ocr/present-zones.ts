@@ -30,7 +30,7 @@ export function presentZones (zones: readonly SeenZone[], text: string, today: D
     }
   })
   const [first] = read
-  // `mrz/parse` sees lines alone. It must not take right check digits for characters that nobody saw.
+  // Clients may send `mrz` to `mrz/parse`, where its correct check digits would make illegible characters valid.
   const mrz = first === undefined || (first.isLucky && !first.parsed.valid) ? null : first.lines
   return { mrz, zone: read.map(({ isLucky, ...zone }) => zone), avvisi: imageNotices(zones) }
 }

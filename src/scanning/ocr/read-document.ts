@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify'
 import type { OcrResponse, OcrBody, OcrLanguage } from '#schemas/ocr.ts'
 import type { Clock } from '#src/lib/time.ts'
-import { readImageText } from '#src/services/images/image-text.ts'
+import { readImage } from '#src/services/images/image-text.ts'
 import { printedGuest } from '../printed/printed-guest.ts'
 import type findZone from './find-zone.ts'
 import { presentZones } from './present-zones.ts'
@@ -42,7 +42,7 @@ export function documentReader (
   { clock, texts }: { clock: Clock, texts: TextSource }
 ) {
   async function decode (image: string, text: ScenePayload['text'], reading: Reading): Promise<Scene> {
-    const bytes = readImageText('image', image)
+    const bytes = readImage('image', image)
     return await app.images.make<ScenePayload, Scene>(SCENE, { bytes, text }, { campo: 'image', ...reading })
   }
 

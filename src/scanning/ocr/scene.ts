@@ -25,8 +25,8 @@ const SIDE = 2400
 const TEXT_SIDE = 1600
 const PROVIDER_QUALITY = 85
 /**
- * An image is noise if this share of the pixels differs by more than this from the pixel on the left. The share is 0.12
- * for a page of dense small print, and usually 0.5 for noise.
+ * An image is noise if `share` of the pixels differ by more than `difference` from their left neighbour. The share is
+ * 0.12 for a page of dense small print, and usually 0.5 for noise.
  */
 const NOISE = { share: 0.2, difference: 48 }
 

@@ -16,7 +16,7 @@ const BIRTH = field('[3]', `${DATE} ?,? ?(?:${PLACE})?`)
 const EXPIRY = new RegExp(`4 ?[B8][.,:;)]? ?${DATE}`, 'u')
 const AUTHORITY = /\bM[IC1]?C?(?:TC)?[ -]([A-Z]{2})\b/
 const NUMBER = field('[5S]', '([A-Z0-9]{10})(?![A-Z0-9])')
-/** The national number, and that of a provincial office until 2005. */
+/** Forms of the licence number: national, and of provincial offices until 2005. */
 const NUMBERS = [/^U[1IL]([A-Z0-9]{7}[A-Z])$/, new RegExp(`^([A-Z]{2})(${DIGIT}{7})([A-Z])$`)] as const
 const TAX_CODE = /\b[A-Z]{6}(\d{2})([ABCDEHLMPRST])(\d{2})[A-Z]\d{3}[A-Z]\b/
 const MONTHS = 'ABCDEHLMPRST'
@@ -27,12 +27,12 @@ const YOUNGEST = 14 * 365
 /** The longest validity, in days. */
 const VALID = 15 * 366
 
-/** Undefined for a text that is not that of an Italian licence. */
+/** Reads the text of an Italian licence. Undefined for any other text. */
 export function readLicence (text: string, today: Day, codes: GuestCodes): PrintedDocument | undefined {
   const letters = lettersOf(text)
   if (!letters.includes('PATENTEDIGUIDA')) return undefined
   const all = linesOf(text)
-  // The title follows the sign `I` of the country, which looks like the number 1.
+  // The country sign `I` precedes the title, and looks like the number 1.
   const lines = all.slice(all.findLastIndex((line) => TITLE.test(lettersOf(line))) + 1)
   const number = first(lines, NUMBER, ([value]) => numberOf(value!))
   if (number === undefined && !/REPUBBLICAITALIANA|MITUCO/.test(letters)) return undefined
@@ -55,7 +55,7 @@ export function readLicence (text: string, today: Day, codes: GuestCodes): Print
   }
 }
 
-/** The first value that the groups of a match give. */
+/** The first value that `value` returns for the groups of a match. */
 function first (
   lines: readonly string[], pattern: RegExp, value: (groups: (string | undefined)[]) => string | undefined
 ): string | undefined {

@@ -4,7 +4,7 @@ import { DATE, dayOf, DIGIT, lettersOf, linesOf, nameOf, toDigits, toLetters } f
 import { birthPlaceIn, birthPlaceOf, issuingComune, PLACE } from './printed-places.ts'
 import type { PrintedDocument } from './printed-document.ts'
 
-/* Italian identity cards without their zone: the paper card, which has none, and the front of the electronic card. */
+/* Italian identity cards without their MRZ: the paper card, which has none, and the front of the electronic card. */
 
 /** The words of a label in the languages of the card. */
 const SURNAME = /^\W*COGNOME\b(?:\W*(?:SURNAME|NACHNAME|NOM)\b)?(.*)$/u
@@ -19,7 +19,7 @@ const SEX = /^\W*([MF])\W+\d{3}\b/
 /** The longest validity, in days. */
 const VALID = 11 * 366
 
-/** Undefined for a text that is not that of an Italian identity card. */
+/** Reads the text of an Italian identity card. Undefined for any other text. */
 export function readCard (text: string, today: Day, codes: GuestCodes): PrintedDocument | undefined {
   const letters = lettersOf(text)
   if (!/CARTAD(?:I)?IDENTITA?/.test(letters) || !/REPUBBLICAITALIANA|COMUNEDI/.test(letters)) return undefined

@@ -1,17 +1,17 @@
 import { isDay, type Day } from '#src/lib/time.ts'
 
-/* Text of a document as OCR reads it: with dot leaders, stray signs, and letters and digits taken for each other. */
+/* Text of a document as OCR reads it: with dot leaders, stray signs, and letters and digits that OCR has confused. */
 
 const TO_LETTERS: Readonly<Record<string, string>> = { 0: 'O', 1: 'I', '|': 'I', 5: 'S', 8: 'B' }
 const TO_DIGITS: Readonly<Record<string, string>> = {
   O: '0', Q: '0', D: '0', I: '1', L: '1', '|': '1', Z: '2', S: '5', B: '8'
 }
-/** The characters of a digit, also misread. */
+/** A digit, or a letter that OCR reads instead of a digit. */
 export const DIGIT = '[\\dOQDIL|ZSB]'
 /** Day, month, and a year of two or four digits. */
 export const DATE = `(${DIGIT}{2}) ?[./,-]? ?(${DIGIT}{2}) ?[./,-]? ?(${DIGIT}{4}|${DIGIT}{2})(?![\\p{L}\\d])`
 
-/** More than the longest line of a document. It bounds the work of a pattern. */
+/** Longer than any line of a document. This limits the work of the patterns. */
 const LINE_MAX = 200
 
 /** The lines in upper case, with single blanks. */
@@ -40,7 +40,7 @@ export function nameOf (text: string | undefined): string | undefined {
 }
 
 /**
- * The day of `DATE`'s three groups. A year of two digits is the latest that gives a day up to `last`.
+ * The day of `DATE`'s three groups. With a year of two digits, it is the latest possible day up to `last`.
  * Undefined if the calendar has no such day.
  */
 export function dayOf (day = '', month = '', year = '', last: Day): Day | undefined {

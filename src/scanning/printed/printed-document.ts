@@ -2,7 +2,7 @@ import type { Day } from '#src/lib/time.ts'
 import type { BirthPlace } from '../guest/codes-in-force.ts'
 import type { DocumentKind } from '../guest/document-kind.ts'
 
-/** The fields that a document without a zone prints, as far as OCR shows them. */
+/** The fields that a document without an MRZ prints, as far as OCR shows them. */
 export interface PrintedDocument {
   kind: DocumentKind
   cognome: string | undefined

@@ -7,7 +7,7 @@ import { readLicence } from './driving-licence.ts'
 import { readCard } from './identity-card.ts'
 
 /**
- * Proposes a guest from the text of an Italian driving licence or identity card. No check digit proves such a text, so
+ * Proposes a guest from the text of an Italian driving licence or identity card. Such a text has no check digits, so
  * every field is a proposal. Undefined for another text, and without a surname.
  */
 export function printedGuest (

@@ -47,7 +47,7 @@ export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS 
   async function ask (request: ProviderRequest, signal: AbortSignal): Promise<ProviderReading> {
     try {
       const { status, bytes } = await exchange(url, {
-        method: 'POST', ...request, patienceMs: timeoutMs, bytesMax: RESPONSE_BYTES_MAX, signal
+        method: 'POST', ...request, timeoutMs, bytesMax: RESPONSE_BYTES_MAX, signal
       })
       // Some error responses are plain text.
       return provider.read(status, jsonOf(bytes) ?? bytes.toString())

@@ -76,7 +76,7 @@ function dayOf (bound: string): Day | undefined {
   return Number.isNaN(instant.getTime()) ? undefined : dayInRome(instant)
 }
 
-/** JavaScript parses neither leap seconds, which become the second before, nor offsets without minutes. */
+/** JavaScript cannot parse leap seconds or offsets without minutes. A leap second becomes the second before it. */
 function instantOf (bound: string): Date {
   return new Date(bound.toUpperCase().replace(/:60(?=[.Z+-])/, ':59').replace(/[+-]\d\d$/, '$&:00'))
 }

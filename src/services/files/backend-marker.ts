@@ -20,7 +20,7 @@ export interface BackendMarker {
   adopted (): Promise<string | undefined>
 }
 
-/** @param make creates the folder if it is missing. Called only for the first file */
+/** @param make creates the folder if it is missing. It runs only for the first file */
 export function backendMarker (
   { db, log, backend, make }: { db: Database, log: FastifyBaseLogger, backend: Backend, make: () => Promise<void> }
 ): BackendMarker {

@@ -40,7 +40,7 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
   async function compareFolder (folder: string): Promise<{ missing: number, removed: number }> {
     const files = new Map<string, { size: number, modified: Date }>()
     for await (const { id, ...facts } of backend.list(folder)) if (id !== ownId) files.set(id, facts)
-    // Read the rows after the files, so that a file with a new row is no orphan.
+    // Read the rows after the files, so that a file with a new row is not an orphan.
     const rows = await rowsOf(db, folder)
     const rowIds = new Set(rows.map(({ id }) => id))
     const old = Date.now() - DAY_MS
@@ -48,7 +48,7 @@ export async function compareFiles ({ db, backend, marker, log }: Parts, signal:
     const orphans = await withoutTombstone(db, leftovers.map(([id]) => id))
     let gone = 0
     for (const id of orphans) {
-      // If a file cannot be deleted, the next night tries again, and the other folders are still compared.
+      // A file that cannot be deleted is tried again the next night, and the other folders are still compared.
       await backend.delete(id).then(() => gone++, (err: unknown) => {
         log.error({ err, file: id }, 'an orphaned file could not be removed')
       })

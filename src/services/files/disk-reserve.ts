@@ -1,4 +1,4 @@
-import { statfs } from 'node:fs/promises'
+import { diskSpace } from '#src/lib/disk-space.ts'
 import type { Backend } from './backends/backend.ts'
 import { ArchivioPieno } from './errors.ts'
 
@@ -15,13 +15,12 @@ export function keepDiskReserve (backend: Backend, folder: string, reserveMib: n
   /** @throws ArchivioPieno */
   async function requireRoom (): Promise<void> {
     // If the folder is missing, the backend reports it.
-    const disk = await statfs(folder).catch(() => undefined)
+    const disk = await diskSpace(folder).catch(() => undefined)
     if (disk === undefined) return
-    const { blocks, bavail, bsize } = disk
     const reserve = reserveMib === undefined
-      ? Math.max(RESERVE.leastBytes, RESERVE.share * blocks * bsize)
+      ? Math.max(RESERVE.leastBytes, RESERVE.share * disk.size)
       : reserveMib * MIB
-    if (bavail * bsize < reserve) throw new ArchivioPieno()
+    if (disk.free < reserve) throw new ArchivioPieno()
   }
 
   /** Checks again while the content arrives, because many uploads may run at the same time. */

@@ -15,7 +15,7 @@ import {
 import type { DiscardHook, FileService, StoredFile, WrittenFile } from './file-service.ts'
 import type { BackendMarker } from './backend-marker.ts'
 
-/** Wraps a generator as a stream. Its destruction closes the generator's source, even while a chunk is pending. */
+/** Wraps a generator as a stream. Destroying it closes the generator's source, even while a chunk is pending. */
 function streamOf (
   pieces: AsyncGenerator<Buffer>,
   first: Buffer | undefined,
@@ -70,16 +70,16 @@ export function encryptedFiles (
     if (left === 'another') return new ServizioOccupato()
     // If the whole file backend is missing, this file is not damaged.
     await marker.require()
-    return illegible(object, 'the file is missing')
+    return unreadableFile(object, 'the file is missing')
   }
 
-  function illegible ({ id }: StoredFile, cause: unknown): Error {
+  function unreadableFile ({ id }: StoredFile, cause: unknown): Error {
     log.error({ file: id, err: cause }, 'a stored file is damaged or missing')
     return new FileIlleggibile()
   }
 
   function failureOf (object: StoredFile, err: unknown): unknown {
-    if (err instanceof ChangedFileError || err instanceof WrongKeyError) return illegible(object, err)
+    if (err instanceof ChangedFileError || err instanceof WrongKeyError) return unreadableFile(object, err)
     if (!isSystemError(err)) return err
     log.error({ file: object.id, err }, 'a stored file cannot be read')
     return new ArchivioNonDisponibile({ cause: err })
@@ -172,7 +172,7 @@ export function encryptedFiles (
 
     async move (tx, object, { bucket, name }) {
       if (!await lockFile(tx, object.id)) throw new RisorsaNonTrovata()
-      // Check while the own row still exists. Otherwise moves in a circle could deadlock.
+      // Check before this row is deleted. Otherwise concurrent moves to each other's names could deadlock.
       const other = await findFile(tx, bucket, name)
       if (other && other.id !== object.id) throw new OggettoEsistente()
       const row = await deleteRow(tx, object.id)

@@ -44,7 +44,7 @@ export function encryptedRange (size: number, { start, end }: ByteRange): ByteRa
 /** Encrypts a content, several chunks at a time. */
 export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): AsyncGenerator<Buffer> {
   let index = 0
-  // Only at the end of the content it is known which chunk is the last.
+  // The last chunk is known only at the end of the content.
   for await (const { bytes, isLast } of inStretches(content, CHUNK_BYTES, 1)) {
     const parts: Buffer[] = []
     for (let start = 0; start < bytes.length || parts.length === 0; start += CHUNK_BYTES) {

@@ -78,7 +78,7 @@ const REPLACED = {
 
 /**
  * Inserts a file's row. With `replace`, a row with the same name gets the new content.
- * @throws OggettoEsistente when `replace` is false; BucketNonTrovato
+ * @throws OggettoEsistente when `replace` is false, BucketNonTrovato
  */
 export async function insertFile (
   tx: Transaction,

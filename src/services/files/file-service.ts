@@ -26,13 +26,13 @@ export type WrittenFile = Omit<StoredFile, 'object_id' | 'created_at' | 'updated
 /** The name of a file in its bucket. */
 export interface Place { bucket: string, name: string }
 
-/** The way in which files are discarded. */
+/** Options of a discard. */
 interface Discarding {
-  /** Whether new files take the names in the same transaction. */
+  /** Whether new files take the names of the discarded files in the same transaction. */
   isReplaced: boolean
 }
 
-/** Runs in the transaction that discards files of an area's bucket, whatever caused the discard. */
+/** Runs in every transaction that discards files of an area's bucket. */
 export type DiscardHook = (tx: Transaction, names: readonly string[], how: Discarding) => Promise<void>
 
 /** Stored files. The database rows decide which files exist. */
@@ -42,7 +42,7 @@ export interface FileService {
    * by `settle`. After an error the file is deleted. A stream that was not read to its end is not destroyed, so that
    * the request still gets a response.
    * @param maxBytes maximum size of the content
-   * @throws ContenutoTroppoGrande (413) beyond `maxBytes`; the stream's error; SpazioEsaurito, ArchivioNonDisponibile
+   * @throws ContenutoTroppoGrande (413) beyond `maxBytes`, the stream's error, SpazioEsaurito, ArchivioNonDisponibile
    * (503)
    */
   write (content: Readable | Buffer, object: NewFile, maxBytes: number): Promise<WrittenFile>
@@ -74,11 +74,11 @@ export interface FileService {
   read (object: StoredFile, range?: ByteRange): Promise<Readable>
   /** Discards files in the caller's transaction. A worker deletes the contents after the commit. */
   discard (tx: Transaction, objects: readonly Pick<StoredFile, 'id'>[], how?: Discarding): Promise<void>
-  /** Called after the commit, to delete files now instead of within a minute. */
+  /** Deletes discarded files now instead of within a minute. The caller must have committed. */
   removeDiscarded (): void
   /**
    * Renames a file, also into another bucket. The content is not copied.
-   * @throws OggettoEsistente (409) if the name is taken; RisorsaNonTrovata (404) if the file was deleted meanwhile
+   * @throws OggettoEsistente (409) if the name is taken, RisorsaNonTrovata (404) if the file was deleted meanwhile
    */
   move (tx: Transaction, object: StoredFile, to: Place): Promise<StoredFile>
   /** Copies the file. The caller has to `keep` the copy. */
@@ -91,7 +91,7 @@ export interface FileLink { signedUrl: string, expires_at: string }
 declare module 'fastify' {
   interface FastifyInstance {
     files: FileService
-    /** Called only by the storage area, because it serves such links. */
+    /** Only the storage area calls it, because it serves such links. */
     provideFileLinks (source: (file: StoredFile, seconds: number) => FileLink): void
     linkFile (file: StoredFile, seconds: number): FileLink
     addDiscardHook (bucket: Bucket, hook: DiscardHook): void

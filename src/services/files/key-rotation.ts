@@ -56,7 +56,7 @@ export async function rotateKeys (
   }
 }
 
-/** Whether no tested file can be unwrapped. A single damaged file does not prove another master key. */
+/** Whether the keys of all tested files fail to unwrap. A single damaged file does not prove another master key. */
 async function isForeign (db: Database, keys: Pick<Keys, 'derive'>): Promise<boolean> {
   const known = generations(keys)
   const rows = await db.select().from(objects).orderBy(asc(objects.id)).limit(SAMPLE)

@@ -36,7 +36,7 @@ export function unwrap (wrapped: Buffer, wrapping: Buffer, binding: Binding): Bu
   try {
     decipher.final()
   } catch (cause) {
-    throw new WrongKeyError('the key was changed, or is another one\'s', { cause })
+    throw new WrongKeyError('the key was altered, or belongs to another file', { cause })
   }
   return key
 }

@@ -79,7 +79,7 @@ export default fp<FilesOptions>(async function files (app, { config, keys, wrapB
   app.addHook('preClose', worker.stop)
 }, { name: 'files', dependencies: ['shutdown', 'database', 'jobs', 'metrics', 'startup-health-check'] })
 
-/** Called for the first file, if files are in `DATA_DIR`. */
+/** Runs for the first file, if files are in `DATA_DIR`. */
 async function makeFolder (root: string): Promise<void> {
   await mkdir(root, { mode: 0o700 }).catch(ignoring('EEXIST'))
 }

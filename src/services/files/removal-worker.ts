@@ -13,7 +13,7 @@ const FAULTS_MAX = 3
 
 interface WorkerOptions { db: Database, backend: Backend, marker: BackendMarker, log: FastifyBaseLogger }
 
-/** Deletes discarded files in batches. The tombstone is deleted last. A second deletion of a file is no error. */
+/** Deletes discarded files in batches. The tombstone is deleted last. A second deletion of a file is not an error. */
 export function removalWorker ({ db, backend, marker, log }: WorkerOptions): QueueWorker {
   async function remove (batch: readonly Claimed[]): Promise<boolean> {
     const gone: string[] = []
@@ -42,7 +42,7 @@ export function removalWorker ({ db, backend, marker, log }: WorkerOptions): Que
   return queueWorker<Claimed[]>({
     async claim () {
       if (!await isAnyDue(db)) return undefined
-      // Check before the claim, because another process may reach files that this one cannot.
+      // Check before the claim. If this process cannot reach the files, another one may.
       await marker.require()
       const batch = await claim(db)
       return batch.length > 0 ? batch : undefined

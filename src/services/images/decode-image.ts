@@ -1,7 +1,7 @@
 import sharp, { type Sharp } from 'sharp'
 import { IMAGE_FORMATS, type ImageFormat, type SourceFormat } from '#schemas/image.ts'
 import { decodeHeic } from './heic.ts'
-import { KEPT_PIXELS_MAX, PIXELS_MAX, SECONDS_MAX, SIDE_MAX } from './image-limits.ts'
+import { PIXELS_MAX, SECONDS_MAX, SIDE_MAX } from './image-limits.ts'
 import { isPdf, pictureOfPdf } from './pdf-picture.ts'
 import type { RawImage } from './raw-image.ts'
 
@@ -20,7 +20,7 @@ function isAnimated (bytes: Uint8Array, format: string): boolean {
 interface Chunk { name: string, next: number }
 type ReadChunk = (view: DataView, at: number) => Chunk
 
-/** Whether the wanted chunk is before the one that ends the search. */
+/** Whether the chunk `wanted` is present before the chunk `last`. */
 function hasChunk (bytes: Uint8Array, start: number, read: ReadChunk, wanted: string, last: string): boolean {
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   for (let at = start; at + 8 <= bytes.byteLength;) {
@@ -50,18 +50,18 @@ function nameAt (view: DataView, at: number): string {
 /** The reason why an image is rejected. */
 export type ImageFault = 'format' | 'damaged' | 'frames' | 'complex' | 'pdf'
 
-/** A rejected image, with its size if it is too large, or what was made of it. */
+/** A rejected image, with its size if it is too large, or the result for an accepted one. */
 export type Opened<Made> =
   | { fault: ImageFault }
   | { fault: 'large', width: number, height: number }
   | { fault: null, made: Made }
 
-/** An accepted image: its format, and the one in which it is stored. */
-export interface ImageKind {
+/** An accepted image: its format, and the format in which it is stored. */
+interface ImageKind {
   source: SourceFormat
   format: ImageFormat
-  /** Limits the longer side, in pixels. Undefined unless the image is to be reduced. */
-  sideMax: number | undefined
+  /** The longer side, in pixels. */
+  side: number
 }
 
 // Disables all of the library's decoders, then enables those of accepted formats.
@@ -69,7 +69,7 @@ sharp.block({ operation: ['VipsForeignLoad'] })
 sharp.unblock({
   operation: ['Jpeg', 'Png', 'Webp', 'Heif', 'Tiff'].map((name) => `VipsForeignLoad${name}Buffer`)
 })
-// No cache, because no image is decoded twice. No own threads, because the pool limits concurrency.
+// No cache, because no image is decoded twice. One thread, because the pool limits concurrency.
 sharp.cache(false)
 sharp.concurrency(1)
 
@@ -86,9 +86,7 @@ export async function withImage<Made> (
     if ('fault' in opened) return opened
     const { image, source, width, height } = opened
     const format = isStored(source) ? source : 'jpeg'
-    const made = await make(image.timeout({ seconds: SECONDS_MAX }), {
-      source, format, sideMax: reducedSide(width, height)
-    })
+    const made = await make(image.timeout({ seconds: SECONDS_MAX }), { source, format, side: Math.max(width, height) })
     return { fault: null, made }
   } catch (err) {
     return { fault: faultOf(err as Error) }
@@ -122,7 +120,7 @@ function ofPixels ({ data, turn = 0, ...raw }: RawImage): Sharp {
   return sharp(data, { raw, limitInputPixels: PIXELS_MAX }).rotate(turn)
 }
 
-/** The library names HEIC and AVIF alike. */
+/** The library gives HEIC and AVIF the same name. */
 function sourceOf (format: string, compression: string | undefined): SourceFormat | undefined {
   if (format === 'heif') return compression === 'av1' ? 'avif' : compression === 'hevc' ? 'heic' : undefined
   return format === 'tiff' || isStored(format) ? format : undefined
@@ -130,12 +128,6 @@ function sourceOf (format: string, compression: string | undefined): SourceForma
 
 function isStored (format: string): format is ImageFormat {
   return Object.hasOwn(IMAGE_FORMATS, format)
-}
-
-/** The longer side of an image above `KEPT_PIXELS_MAX` when it is reduced to that. */
-function reducedSide (width: number, height: number): number | undefined {
-  const scale = Math.sqrt(KEPT_PIXELS_MAX / (width * height))
-  return scale < 1 ? Math.floor(Math.max(width, height) * scale) : undefined
 }
 
 /** The library has no error codes, only messages. Other messages mean that the bytes cannot be decoded. */

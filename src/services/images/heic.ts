@@ -1,14 +1,14 @@
 import { createRequire } from 'node:module'
 import type { RawImage } from './raw-image.ts'
 
-/* HEIC, the photos of iPhones. The image library has no decoder for it, so libheif's own in WebAssembly decodes. */
+/* HEIC, the photos of iPhones. The image library has no decoder for HEIC, so libheif in WebAssembly decodes it. */
 
 /** A value inside the module. */
 type Handle = object & { code?: unknown }
 
 interface DecodedPlane { data: Uint8Array, stride: number, width: number, height: number }
 
-/** The functions used of libheif's module. */
+/** The functions of libheif's module that are used here. */
 interface Libheif {
   heif_context_alloc (): Handle
   heif_context_read_from_memory (context: Handle, bytes: Uint8Array): { code: unknown }
@@ -26,8 +26,8 @@ const load = createRequire(import.meta.url)
 const quiet = { print: () => {}, printErr: () => {} }
 
 /**
- * Decodes the primary image of a HEIC file, upright. Each image gets a module of its own, which is collected with its
- * memory.
+ * Decodes the primary image of a HEIC file, upright. Each image gets a separate module, which is garbage-collected with
+ * its memory.
  * @throws an error for a damaged file
  */
 export async function decodeHeic (bytes: Uint8Array): Promise<RawImage> {
@@ -45,7 +45,7 @@ export async function decodeHeic (bytes: Uint8Array): Promise<RawImage> {
   return { data: packed(plane), width: plane.width, height: plane.height, channels: CHANNELS }
 }
 
-/** Rows without the padding after each. */
+/** Removes the padding after each row. */
 function packed ({ data, stride, width, height }: DecodedPlane): Uint8Array {
   const length = width * CHANNELS
   if (stride === length) return data.subarray(0, length * height)

@@ -1,10 +1,8 @@
 /* Limits of an image. They are checked in its header before decoding. */
 
-/** Covers the cameras of phones at their largest. Larger images are made to exhaust memory. */
+/** Covers the largest photos of phones. A larger image could be meant to exhaust memory. */
 export const PIXELS_MAX = 50_000_000
 export const SIDE_MAX = 12_000
-/** The default photos of every phone. A larger image is reduced to it. */
-export const KEPT_PIXELS_MAX = 24_000_000
 /** Timeout of one image in seconds. The largest WebP takes eight on an idle machine, a photo half a second. */
 export const SECONDS_MAX = 20
 

@@ -5,7 +5,7 @@ import { ContenutoTroppoGrande } from '../files/errors.ts'
 
 /**
  * The prefix of a data URL, in any letter case and with parameters. Browsers write no type, or `octet-stream`, for a
- * format that they do not know. The content decides.
+ * format that they do not know. The format is detected from the content.
  */
 const PREFIX =
   /^data:(?:image\/[\w.+-]+|application\/(?:pdf|octet-stream))?(?:;[\w.+-]+=(?:"[^"]*"|[^;,"]*))*;base64,/i
@@ -22,11 +22,13 @@ export function isImageText (text: string): boolean {
 }
 
 /**
- * Decodes an image sent as text in a body field.
- * @throws CampiNonValidi; ContenutoTroppoGrande (413) above `bytesMax`
+ * Returns the bytes of an image sent as bytes, or as text in a body field.
+ * @throws CampiNonValidi, ContenutoTroppoGrande (413) above `bytesMax`
  */
-export function readImageText (campo: string, text: string, bytesMax = IMAGE_BYTES_MAX): Buffer<ArrayBuffer> {
-  const bytes = decode(text)
+export function readImage (
+  campo: string, image: string | Buffer<ArrayBuffer>, bytesMax = IMAGE_BYTES_MAX
+): Buffer<ArrayBuffer> {
+  const bytes = typeof image === 'string' ? decode(image) : image
   if (bytes === undefined) throw new CampiNonValidi({ campo, messaggio: NOT_BASE64 })
   if (bytes.length > bytesMax) throw new ContenutoTroppoGrande(String(bytesMax))
   return bytes

@@ -10,7 +10,7 @@ interface PdfImage { data?: Uint8Array, width: number, height: number, kind: num
 const [BITS, RGB, RGBA] = [1, 2, 3] as const
 const CHANNELS: Readonly<Record<number, 1 | 3 | 4>> = { [BITS]: 1, [RGB]: 3, [RGBA]: 4 }
 
-/** The header may have a few bytes before it. */
+/** A few bytes may precede the header of a PDF. */
 const HEADER_MAX = 1024
 
 export function isPdf (bytes: Uint8Array): boolean {
@@ -18,13 +18,13 @@ export function isPdf (bytes: Uint8Array): boolean {
 }
 
 /**
- * The image of a PDF that has one page with one image, as the page is turned. Undefined for any other PDF, and for an
+ * The image of a PDF that has one page with one image, rotated like the page. Undefined for any other PDF, and for an
  * image of more than `PIXELS_MAX`.
  * @throws an error for a damaged file
  */
 export async function pictureOfPdf (bytes: Uint8Array): Promise<RawImage | undefined> {
   const task = getDocument({
-    // The reader takes the bytes away.
+    // The reader transfers the bytes, which empties the buffer.
     data: Uint8Array.from(bytes),
     verbosity: VerbosityLevel.ERRORS,
     isEvalSupported: false,

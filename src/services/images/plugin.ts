@@ -2,7 +2,9 @@ import fp from 'fastify-plugin'
 import {
   IMAGE_FORMATS, SOURCE_WORDS, type ImageExtension, type ImageFormat, type SourceFormat
 } from '#schemas/image.ts'
+import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import { LavoroNonRiuscito } from '../workers/errors.ts'
 import type { RunOptions } from '../workers/pool.ts'
 import { PIXELS_MAX } from './image-limits.ts'
 import type { ImageFault, Opened } from './decode-image.ts'
@@ -28,16 +30,17 @@ export interface Image {
 }
 
 interface MakeOptions extends Pick<RunOptions, 'caller' | 'signal'> {
-  /** The image's field, for the error. */
+  /** The field that contains the image, for errors. */
   campo: string
 }
-interface ReencodeOptions extends MakeOptions, Pick<Picture, 'sideMax'> {}
+interface ReencodeOptions extends MakeOptions, Partial<Pick<Picture, 'sideMax'>> {}
 
 export interface Images {
   /**
    * Re-encodes an untrusted image so that it is safe to store. It detects the format by content, and returns the image
-   * upright and without metadata. The bytes may be transferred to a thread, which empties the buffer.
-   * @throws CampiNonValidi for anything else; ImmagineTroppoGrande (413)
+   * upright, without metadata, and with no side above `IMAGE_SIDE_MAX`. The bytes may be transferred to a thread, which
+   * empties the buffer.
+   * @throws CampiNonValidi for anything else, ImmagineTroppoGrande (413)
    * @throws ServizioOccupato when too many images are queued
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
@@ -61,7 +64,7 @@ const TASK = new URL('reencode.ts', import.meta.url)
 const DEADLINE_MS = 30_000
 
 /** Processes untrusted images. */
-export default fp(async function images (app) {
+export default fp<{ config: Pick<Config, 'IMAGE_SIDE_MAX'> }>(async function images (app, { config }) {
   async function make<Payload extends { bytes: Uint8Array }, Made> (
     module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, { campo, caller, signal }: MakeOptions
   ): Promise<Made> {
@@ -70,6 +73,10 @@ export default fp(async function images (app) {
       signal,
       deadlineMs: DEADLINE_MS,
       transfer: transferable(payload.bytes)
+    }).catch((err: unknown) => {
+      // The image needs too much memory, so a retry would fail too.
+      if (err instanceof LavoroNonRiuscito) throw new CampiNonValidi({ campo, messaggio: FAULTS.complex })
+      throw err
     })
     if (opened.fault === null) return opened.made
     if (opened.fault === 'large') throw new ImmagineTroppoGrande(String(opened.width), String(opened.height))
@@ -78,7 +85,8 @@ export default fp(async function images (app) {
 
   app.decorate('images', {
     make,
-    async reencode (bytes, { sideMax, ...options }) {
+    async reencode (bytes, { sideMax: own = Infinity, ...options }) {
+      const sideMax = Math.min(own, config.IMAGE_SIDE_MAX)
       const made = await make<Picture, Reencoded>(TASK, { bytes, sideMax }, options)
       const { extensions: [extension], contentType } = IMAGE_FORMATS[made.format]
       const { buffer, byteOffset, byteLength } = made.bytes

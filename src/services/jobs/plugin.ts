@@ -19,23 +19,23 @@ interface JobsOptions {
 }
 
 /** Interval between two checks for due jobs. All schedules are multiples of it. */
-const LOOK = '*/30 * * * * *'
+const CHECKS = '*/30 * * * * *'
 
 /**
  * Recurring jobs. Each scheduled run happens once across all processes, unless the job belongs to every process. A run
- * that was missed because no server or database was available happens at the start or the next check.
+ * that was missed because no server or database was available happens at the next start or check.
  */
 export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   const { db, sql, log } = app
   const runner = jobRunner({ db, log, isReported: app.isDiskFullReported, shutdownSignal: app.shutdownSignal })
-  const look = async (now?: Date) => {
+  const check = async (now?: Date) => {
     // Check here, so that the log reports a full disk and its recovery even without requests.
     await app.isDiskFull(sql)
     await runner.runDue(now)
   }
-  const clock = createTask(LOOK, ({ date }) => look(date), {
+  const clock = createTask(CHECKS, ({ date }) => check(date), {
     timezone: 'Europe/Rome',
-    // A process that was busy or suspended checks late, and only once for several missed times.
+    // A process that was busy or paused checks late, and only once for several missed times.
     missedExecutionTolerance: Infinity,
     suppressMissedWarning: true,
     // Replaces the console as logger.
@@ -56,7 +56,7 @@ export default fp<JobsOptions>(async function jobs (app, { byClock = true }) {
   app.addHook('onReady', async () => {
     if (byClock) void clock.start()
     // Not awaited, because the server is ready before the jobs have run.
-    void look()
+    void check()
   })
   app.addHook('preClose', () => app.stopJobs())
 }, { name: 'jobs', dependencies: ['shutdown', 'database', 'disk'] })

@@ -5,7 +5,7 @@ import { LEASE } from '../queue/worker.ts'
 
 /* Scheduled times come from the clocks of processes, all other times from the database's clock. */
 
-/** A job's row. If it has a lease, the run is in progress or its process has died. */
+/** A job's row. If it has a lease, the run is in progress or its process was killed. */
 export type JobRow = typeof table.$inferSelect & {
   /** Whether the lease has expired and the end of the run is not recorded. */
   isLost: boolean
@@ -36,7 +36,7 @@ export async function registerJobs (
   })
 }
 
-/** A job that is due and not running, or the lost run of a dead process. */
+/** A job that is due and not running, or the interrupted run of a killed process. */
 export type DueJob = Pick<JobRow, 'name' | 'next_run_at' | 'claimed_by'>
 
 /** Finds the given jobs that are due or have a lost run. */

@@ -10,7 +10,7 @@ import {
   takeNow
 } from './repository.ts'
 
-/** A recurring job. For each scheduled time, one process of all that share the database runs it. */
+/** A recurring job. For each scheduled time, one of the processes that share the database runs it. */
 export interface Job {
   name: string
   /** A description for users, in Italian. */
@@ -19,13 +19,13 @@ export interface Job {
   cron: string
   /** Whether every process runs the job. */
   everyProcess?: boolean
-  /** Whether a job of every process also runs when the server is ready. */
+  /** Whether an `everyProcess` job also runs when the server is ready. */
   atStart?: boolean
   run (): Promise<void>
 }
 
 interface ScheduledJob extends Job {
-  /** The next scheduled time of a job of every process. */
+  /** The next scheduled time of an `everyProcess` job. */
   next: Date
   /** The first scheduled time after both the given instant and now. */
   nextAfter (instant: Date): Date
@@ -93,9 +93,9 @@ export interface RunnerOptions {
 }
 
 /**
- * Runs the jobs of this process. A run has a lease that its process renews. A run is repeated if its process died, was
- * suspended longer than the lease, or could not record the end. A run that failed because of shutdown is repeated too.
- * So jobs must be idempotent.
+ * Runs the jobs of this process. A run has a lease that its process renews. A run is repeated if its process was
+ * killed, was paused longer than the lease, or could not record the end. A run that failed because of shutdown is
+ * repeated too. So jobs must be idempotent.
  */
 export function jobRunner (
   {
@@ -152,7 +152,7 @@ export function jobRunner (
   /**
    * Runs a job now. Does not change its next scheduled time.
    * @param record runs last in the transaction that claims the run. If it fails, the job does not run
-   * @returns the run, or `running` if one is in progress, for a shared job in any process
+   * @returns the run, or `running` if the job already runs, in this process or, for a shared job, in another
    */
   async function start (
     name: string,

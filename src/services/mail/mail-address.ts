@@ -11,7 +11,7 @@ const LOCAL_MAX = 64
 const LOCAL = /^(?!.*=\?)[\w#$&'*+=?^`{}~-]+(?:\.[\w#$&'*+=?^`{}~-]+)*$/
 /** Characters allowed in a domain before UTS-46 mapping. Control and format characters are excluded. */
 const WRITTEN_DOMAIN = /^[\p{L}\p{M}\p{N}.-]+$/u
-/** At least two labels, the last not numeric. So it is no local host name, and no IP address. */
+/** At least two labels, the last not numeric. So it is neither a local host name nor an IP address. */
 const DOMAIN = /^(?:[a-z\d](?:[a-z\d-]{0,61}[a-z\d])?\.)+[a-z][a-z\d-]{0,61}[a-z\d]$/
 
 export interface Mailbox { name: string, address: string }

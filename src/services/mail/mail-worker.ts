@@ -21,8 +21,8 @@ interface WorkerOptions {
 }
 
 /**
- * Delivers queued mails at least once. If a process or connection dies after the mail server accepted a mail, but
- * before that is recorded, the mail is sent again with the same Message-ID.
+ * Delivers queued mails at least once. If the process is killed or a connection breaks before the worker has recorded a
+ * delivery, it sends the mail again, with the same Message-ID.
  */
 export function mailWorker ({ db, keys, transport, log, isReported, closeWithinMs }: WorkerOptions): QueueWorker {
   let started = false

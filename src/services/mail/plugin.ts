@@ -15,10 +15,10 @@ export interface Mailer {
   configured: boolean
   /**
    * Queues a mail, which is sent after the commit of the caller's transaction. See `deliver`.
-   * @throws PostaNonConfigurata without a server; CampiNonValidi for an invalid recipient or subject
+   * @throws PostaNonConfigurata without a server, CampiNonValidi for an invalid recipient or subject
    */
   enqueue (executor: Executor, mail: Mail): Promise<{ id: number, messageId: string }>
-  /** Called after the commit, to send now instead of within a minute. */
+  /** Sends queued mails now instead of within a minute. The caller must have committed. */
   deliver (): void
   /** The delivery status of mails. Deleted mails are left out. */
   deliveryStatuses (ids: readonly number[]): Promise<DeliveryStatus[]>

@@ -3,8 +3,8 @@ import { waitAtMost } from '#src/lib/wait-at-most.ts'
 
 /*
  * Queues of rows. A worker claims the row that has been due longest (`FOR UPDATE SKIP LOCKED`) by moving its next
- * attempt to the end of a lease. A task is executed at least once: if a process dies, the lease expires, and another
- * process repeats the task.
+ * attempt to the end of a lease. A task is executed at least once: if a process is killed, the lease expires, and
+ * another process repeats the task.
  */
 
 /** The end of a lease. An attempt is shorter than a lease, or it renews the lease. */
@@ -48,7 +48,7 @@ interface QueueOptions<Task> {
    */
   carryOut (task: Task, signal: AbortSignal): Promise<boolean>
   onError (err: unknown): void
-  /** Concurrent attempts of this process. A queue with an order per key never claims two tasks of one key at once. */
+  /** Concurrent attempts of this process. A queue with an order per key runs the tasks of a key one by one. */
   concurrency?: number
   closeWithinMs?: number | undefined
 }

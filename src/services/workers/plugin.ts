@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os'
 import fp from 'fastify-plugin'
 import { workerPool, type Workers } from './pool.ts'
 
-/** Maximum concurrent PDFs. With several processors, one is left to the event loop. */
+/** Maximum concurrent PDFs. With several processors, one stays free for the event loop. */
 const PDF_THREADS_MAX = 2
 /** Maximum waiting tasks of one pool. */
 const WAITING = 32
@@ -21,7 +21,7 @@ declare module 'fastify' {
   }
 }
 
-/** Runs tasks with much computation outside the event loop. PDFs, images and zones have separate pools. */
+/** Runs CPU-intensive tasks outside the event loop. PDFs, images and zones have separate pools. */
 export default fp(async function workers (app) {
   const limits = { waiting: WAITING, waitMs: WAIT_MS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
   const pools = {

@@ -41,6 +41,8 @@ export interface PoolOptions {
   waitMs: number
   /** Megabytes of JavaScript heap per task. The native memory of libraries is not included. */
   memoryMb: number
+  /** Megabytes of buffers per task, which are outside the heap. */
+  buffersMb?: number
   /** Milliseconds after which an idle thread ends. */
   idleMs: number
 }
@@ -52,6 +54,11 @@ interface WorkerPool extends Workers {
   close (): Promise<void>
 }
 
+/** More than the largest accepted image takes (475). */
+const BUFFERS_MB = 768
+/** Interval at which the buffers of the threads are measured, because V8 does not limit them. */
+const MEASURE_MS = 100
+
 /** Piscina's messages when a thread ends without an error from the task. */
 const EXITED = /^worker exited with code|^Terminating worker thread$/
 
@@ -59,7 +66,9 @@ const EXITED = /^worker exited with code|^Terminating worker thread$/
  * A bounded thread pool. Threads start with the first task, and end when they are idle. Tasks wait in this queue, not
  * in Piscina's, so that the pool knows which tasks never started. Only those may be retried.
  */
-export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: PoolOptions): WorkerPool {
+export function workerPool (
+  { threads, waiting, waitMs, memoryMb, buffersMb = BUFFERS_MB, idleMs }: PoolOptions
+): WorkerPool {
   const queue = fairQueue({ places: threads, waiting, waitMs })
   const closing = new AbortController()
   let opened: Promise<Piscina> | undefined
@@ -71,7 +80,7 @@ export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: Pool
       minThreads: 0,
       maxThreads: threads,
       idleTimeout: idleMs,
-      // With atomics an idle thread blocks, and so does pending work of libraries.
+      // With atomics an idle thread blocks, so pending work of libraries in it stops.
       atomics: 'disabled',
       resourceLimits: { maxOldGenerationSizeMb: memoryMb },
       env: environment(),
@@ -91,12 +100,15 @@ export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: Pool
       const stops = signal ? [closing.signal, signal] : [closing.signal]
       const leave = await queue.take(caller, stops).catch(() => { throw new LavoroNonIniziato() })
       const stop = limitedSignal(stops, deadlineMs)
+      let measuring: NodeJS.Timeout | undefined
       try {
         const pool = await (opened ??= open())
+        measuring = setInterval(() => endOversizedThreads(pool, buffersMb), MEASURE_MS)
         return await pool.run(payload, { filename: module.href, signal: stop.signal, transferList: [...transfer] })
       } catch (err) {
         throw problem(err as Error, stop)
       } finally {
+        clearInterval(measuring)
         stop.end()
         leave()
       }
@@ -111,6 +123,16 @@ export function workerPool ({ threads, waiting, waitMs, memoryMb, idleMs }: Pool
       closing.abort()
       await (await opened)?.destroy()
     }
+  }
+}
+
+/** Ends the threads with too many buffers. A small file can contain gigabytes. V8 measures a thread while it runs. */
+function endOversizedThreads (pool: Piscina, buffersMb: number): void {
+  for (const thread of pool.threads) {
+    thread.getHeapStatistics()
+      .then(async ({ external_memory: bytes }) => { if (bytes > buffersMb * 2 ** 20) await thread.terminate() })
+      // The thread has ended.
+      .catch(() => {})
   }
 }
 

@@ -70,7 +70,7 @@ const deleteRoute = route({ access: 'admin' }, 'storageDeleteBucket', 'Elimina u
   params: BucketParams, response: { 200: Done(DELETED) }
 })
 
-/** Buckets. Every authenticated caller may see them. Only administrators may create and change them. */
+/** Routes of buckets. Every authenticated caller may see them. Only administrators may create and change them. */
 const bucketRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { namedFiles }) => {
   const { db, files } = app
 

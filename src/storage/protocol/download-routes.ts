@@ -36,7 +36,7 @@ const linkRoute = route({ access: 'public' }, 'storageDownloadByLink', 'Il conte
   params: FileParams, querystring: LinkQuery, response: content
 })
 
-/** Downloads of files, and their metadata. */
+/** Routes that download files and return their metadata. */
 const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   app.get('/object/:bucket/*', downloadRoute, sendVisible)
 
@@ -50,7 +50,7 @@ const downloadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, {
   app.get('/object/sign/:bucket/*', linkRoute, async (request, reply) => {
     const { params: { bucket, '*': name }, query: { token, download } } = request
     const { file, issuer, transform } = await followLink(app, { links, namedFiles }, { bucket, name }, token)
-    // The image itself has metadata, and more than a link to a small rendition shows.
+    // A link to a rendition must not show the original, which has more detail and metadata.
     if (transform) checkLink('other')
     return await reply.sendObject(file, { download, isLinked: true, isSigned: true, reader: issuer?.id })
   })

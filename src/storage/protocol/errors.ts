@@ -53,7 +53,7 @@ function codeOf (kind: StorageErrorCode): StorageErrorBody['code'] {
 }
 
 /** Statuses that are also HTTP statuses, because clients need them. All others become 400, like on the real server. */
-const TOLD = new Set([401, 403, 416, 429, 500, 503, 507])
+const HTTP_STATUSES = new Set([401, 403, 416, 429, 500, 503, 507])
 
 export class StorageError extends Error {
   readonly code: StorageErrorCode
@@ -83,7 +83,7 @@ const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
   FST_REQ_FILE_TOO_LARGE: 'EntityTooLarge'
 }
 
-/** Messages of Node and the form parser about a body that is truncated or no form. The needle is the boundary. */
+/** Messages of Node and the form parser about a truncated or malformed form. "The needle" is the boundary. */
 const BROKEN_BODY =
   /^(?:aborted|Unexpected end of|Multipart: Boundary not found|The needle|Part terminated early|Malformed part)/
 
@@ -101,7 +101,7 @@ export function renderStorageError (err: FastifyError | StorageError, request: F
   request.errorCode = code
   const body: StorageErrorBody = { statusCode: String(status), error, message, code: codeOf(code) }
   return reply
-    .code(TOLD.has(status) ? status : 400)
+    .code(HTTP_STATUSES.has(status) ? status : 400)
     .header('cache-control', 'no-store')
     .type('application/json; charset=utf-8')
     .send(body)
@@ -114,7 +114,7 @@ function translate (err: FastifyError | StorageError): StorageError {
   if (err.code === 'MANUTENZIONE') return new StorageError('Unavailable', err.message)
   if (err.validation) return invalid(err)
   if (err.code === 'CORPO_NON_UTF8') return new StorageError('InvalidRequest', 'The body must be UTF-8')
-  if (BROKEN_BODY.test(err.message)) return new StorageError('InvalidRequest', 'The body is broken off, or is no form')
+  if (BROKEN_BODY.test(err.message)) return new StorageError('InvalidRequest', 'The body is truncated or malformed')
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new StorageError('InvalidRequest')
   return new StorageError(status === 503 ? 'Unavailable' : 'InternalError')

@@ -33,7 +33,7 @@ const signUploadRoute = route(
   }
 )
 
-/** Links that replace credentials. URLs are not percent-encoded here, because clients encode them. */
+/** Routes of links that replace credentials. URLs are not percent-encoded here, because clients encode them. */
 const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   const { db } = app
 

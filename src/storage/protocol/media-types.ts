@@ -6,7 +6,7 @@ const PARAMETERS = `(?: *; *${TOKEN}=(?:${TOKEN}|${QUOTED})){0,10}`
 
 /** Type, subtype and parameters (RFC 9110, 8.3.1). Downloads send them unchanged. */
 const MEDIA_TYPE = new RegExp(`^${TOKEN}/${TOKEN}${PARAMETERS}$`)
-/** The same in the settings of a bucket, with `*` for all types or subtypes. */
+/** A media type in the settings of a bucket, where `*` means all types or subtypes. */
 const MEDIA_RANGE = new RegExp(`^(?:\\*|(?:\\*/\\*|${TOKEN}/(?:\\*|${TOKEN}))${PARAMETERS})$`)
 
 export function isMediaType (text: string): boolean {

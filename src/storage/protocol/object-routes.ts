@@ -48,7 +48,7 @@ const copyRoute = route(
   }
 )
 
-/** Lists of files, and operations on existing files. */
+/** Routes that list files, and operate on existing files. */
 const objectRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, options) => {
   const { db, files, audit } = app
   const { namedFiles } = options
@@ -143,7 +143,7 @@ function checkFits (
   if (size > fileLimit(to)) throw new StorageError('EntityTooLarge')
 }
 
-/** The type, caching and metadata that a copy does not take from the original. */
+/** The type, caching and metadata that a copy gets from the request instead of the original. */
 function changesOf ({ body, headers }: FastifyRequest<{ Body: CopyBody }>, bucket: BucketRow) {
   const { mimetype, cacheControl } = body.metadata ?? {}
   if (mimetype !== undefined) checkType(mimetype, bucket)

@@ -7,7 +7,7 @@ import { StorageError } from './errors.ts'
 import { essenceOf, isMediaType } from './media-types.ts'
 
 /** An incoming file whose content is still arriving. */
-export interface ReceivedFile {
+interface ReceivedFile {
   content: Readable | Buffer
   contentType: string
   cacheControl: string | undefined
@@ -79,7 +79,7 @@ function shielded (body: Readable): Readable {
   return content.on('error', () => {})
 }
 
-/** @throws StorageError for a text that is no media type, or a type that the bucket does not allow */
+/** @throws StorageError for a text that is not a media type, or a type that the bucket does not allow */
 export function checkType (contentType: string, { allowed_mime_types: allowed }: BucketRow): void {
   if (!isMediaType(contentType)) throw new StorageError('InvalidMimeType', 'Invalid Content-Type header')
   const essence = essenceOf(contentType)

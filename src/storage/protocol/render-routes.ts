@@ -30,7 +30,7 @@ const linkRoute = route(
 
 type Options = NonNullable<Parameters<FastifyReply['sendObject']>[1]>
 
-/** Images in other sizes and formats. */
+/** Routes that return stored images in other sizes and formats. */
 const renderRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   const renditions = createRenditions(app)
 

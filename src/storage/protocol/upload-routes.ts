@@ -29,7 +29,7 @@ const linkRoute = route(
   'storageUploadToLink', 'Carica un file con un link firmato', { querystring: UploadLinkQuery, ...upload }
 )
 
-/** Uploads. The bytes of a file are written while they arrive, whatever its type. */
+/** Routes that upload files. Files of every type are streamed to the file store. */
 const uploadRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { links, namedFiles }) => {
   const { db, files } = app
   app.removeAllContentTypeParsers()

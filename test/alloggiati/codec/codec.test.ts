@@ -81,7 +81,7 @@ for (const field of LAYOUT_FILE_UNICO) {
   })
 }
 
-t.test('all errors of a line are reported at once, in the order of the fields', async (t) => {
+t.test('all errors of a line are reported together, in the order of the fields', async (t) => {
   const wrong = fc.uniqueArray(fc.constantFrom(...LAYOUT), { minLength: 2 })
     .chain((fields) => fc.tuple(...fields.map((field) => wrongContentOf(field).map((content) => ({ field, content })))))
   t.doesNotThrow(() => fc.assert(fc.property(records, wrong, (record, changes) => {
@@ -363,7 +363,7 @@ t.test('all spellings of one person have the same key', async (t) => {
   for (const spellings of people) t.equal(new Set(spellings.map(key)).size, 1, spellings.join(' · '))
 })
 
-t.test('twins with different first names have different keys, and so have people who share one name', async (t) => {
+t.test('twins with different first names, and people who share one name, have different keys', async (t) => {
   const people: [string, string][] = [
     ['PROVETTI', 'ANNA'], ['PROVETTI', 'NANNA'], ['PROVETTI', 'ANNALISA'], ['PROVETTI', 'LISA'], ['LI', 'WEI'],
     ['LI', 'WEN'], ['MULLER', 'EVA'], ['MILLER', 'EVA']

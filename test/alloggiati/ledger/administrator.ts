@@ -33,7 +33,7 @@ export function administrator (server: TestApp, name = 'amministratore-1') {
     admin: call,
     /** The administrator's name in the ledger. */
     who: async () => `user:${JSON.parse(Buffer.from((await token).split('.')[1]!, 'base64url').toString()).sub}`,
-    /** Decides on the current version of a submission with the right phrase; `changes` override the body. */
+    /** Decides on the current version of a submission with the right phrase. `changes` override the body. */
     async decide (id: number, decisione: string, changes: object = {}): Promise<LightMyRequestResponse> {
       const { versione, numero_schedine, data_arrivo } = await detail(server, id)
       const conferma = `${numero_schedine} ${numero_schedine === 1 ? 'ospite' : 'ospiti'} ${data_arrivo}`

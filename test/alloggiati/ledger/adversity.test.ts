@@ -16,9 +16,9 @@ import { ledgerBench } from './bench.ts'
 
 /* The ledger when the database fails, around midnight, and in races with other processes. */
 
-/** The shared ledger, which each test empties. */
+/** The shared ledger, which each test resets. */
 const bench = await ledgerBench(t)
-const anew = () => emptied(bench, bench.police)
+const reset = () => emptied(bench, bench.police)
 
 /** Makes the database refuse every claim until the returned function is called. */
 async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>> {
@@ -48,7 +48,7 @@ t.test(
 )
 
 t.test('a submission that fails before the dispatch is not sent, and the waiting caller gets the error', async (t) => {
-  const { police, sql, worker, reserve, states } = await anew()
+  const { police, sql, worker, reserve, states } = await reset()
   const { id } = await reserve([single()])
   await sql`alter table invii_schedine disable trigger user`
   await sql`update invii_schedine set riga = '\\x00'`
@@ -60,7 +60,7 @@ t.test('a submission that fails before the dispatch is not sent, and the waiting
 })
 
 t.test('a suspension between the test call and the Send stops the Send', async (t) => {
-  const { police, db, worker, reserve, states } = await anew()
+  const { police, db, worker, reserve, states } = await reset()
   const { id } = await reserve([single()])
   const testCall = held()
   police.on.Test = testCall.behaviour
@@ -77,7 +77,7 @@ t.test('a suspension between the test call and the Send stops the Send', async (
 t.test('a submission reported as in progress while the chain is locked is not withdrawn later', async (t) => {
   for (const failing of ['the suspension', 'Send']) {
     await t.test(`failure of ${failing}`, async (t) => {
-      const { police, db, sql, worker, reserve, states } = await anew()
+      const { police, db, sql, worker, reserve, states } = await reset()
       const { id } = await reserve([guestNo(1)])
       const caller = waitingCaller({ isAsync: false, hasHungUp: () => false, waitedMs: () => 0 })
       const [call, end] = [held(), Promise.withResolvers<void>()]
@@ -97,7 +97,7 @@ t.test('a submission reported as in progress while the chain is locked is not wi
       await until(async () => (await sql`
         select from pg_stat_activity
         where datname = current_database() and wait_event_type = 'Lock' and wait_event = 'advisory'`).length > 0)
-      t.ok(caller.hold(), 'the caller gets the result')
+      t.ok(caller.keepWaiting(), 'the caller gets the result')
       await caller.waitFor(Promise.resolve(), 0)
       end.resolve()
       await Promise.all([other, done])
@@ -107,7 +107,7 @@ t.test('a submission reported as in progress while the chain is locked is not wi
 })
 
 t.test('when a worker\'s dispatch fails, it writes nothing about another worker\'s attempt in flight', async (t) => {
-  const { police, sql, worker, reserve, states, headIn } = await anew()
+  const { police, sql, worker, reserve, states, headIn } = await reset()
   const { id } = await reserve([single()])
   const [reached, gate, reply] = [Promise.withResolvers<void>(), Promise.withResolvers<void>(), held()]
   const head = headIn(t.testdir())
@@ -131,8 +131,8 @@ t.test('when a worker\'s dispatch fails, it writes nothing about another worker\
   t.equal((await other).stato, 'acquisito')
 })
 
-t.test('the ledger commits synchronously, even if the default of the database is otherwise', async (t) => {
-  const { url } = await anew()
+t.test('the ledger commits synchronously, even if the default of the database is asynchronous', async (t) => {
+  const { url } = await reset()
   const { db, close } = connect(url, 1, { synchronous_commit: 'off' })
   t.teardown(close)
   const setting = async (executor: Executor) =>
@@ -175,7 +175,7 @@ t.test('the recording of a reply is retried after a database error, unless a tri
 t.test('around midnight no submission is dispatched: each stays ready, and is sent two minutes later', async (t) => {
   for (const quietAt of ['the start', 'the test call']) {
     await t.test(`quiet at ${quietAt}`, async (t) => {
-      const { police, worker, reserve, states } = await anew()
+      const { police, worker, reserve, states } = await reset()
       const today = testClock().today()
       const eve = instantInRome(today, 23, 58)
       let now = new Date(eve.getTime() - (quietAt === 'the start' ? 0 : 1000))
@@ -200,7 +200,7 @@ t.test('around midnight no submission is dispatched: each stays ready, and is se
 })
 
 t.test('an arrival that the service accepts only until midnight is sent until midnight', async (t) => {
-  const { worker, reserve } = await anew()
+  const { worker, reserve } = await reset()
   const tomorrow = addDays(testClock().today(), 1)
   const now = instantInRome(tomorrow, 23, 59)
   const { id } = await reserve([single()])
@@ -209,19 +209,19 @@ t.test('an arrival that the service accepts only until midnight is sent until mi
 })
 
 t.test('a submission is not created when the audit log cannot record it', async (t) => {
-  const { sql, reserve } = await anew()
+  const { sql, reserve } = await reset()
   const audit = { append: async () => { throw new Error('no audit') } }
   await t.rejects(reserve([single()], {}, { audit }), { message: 'no audit' })
   t.same(await sql`select from invii`, [])
 })
 
 /*
- * A submission that may have been acquired, and that a person decided to send again: a proof about the first Send
- * arrives late, or the second Send fails.
+ * A person decides to resend a submission that may have been acquired. Then the reply to the first Send arrives late,
+ * or the second Send fails.
  */
 
-t.test('a late proof that the guests were acquired stops a resend that a person decided', async (t) => {
-  const { police, worker, reserve, states, sql } = await anew()
+t.test('a late reply that the guests were acquired stops a resend that a person decided', async (t) => {
+  const { police, worker, reserve, states, sql } = await reset()
   const { id } = await reserve([single()])
   const reply = held()
   police.on.Send = reply.behaviour
@@ -237,9 +237,9 @@ t.test('a late proof that the guests were acquired stops a resend that a person 
 })
 
 t.test(
-  'a late proof after a resend raises an alarm, and counts whatever the outcome of the second Send',
+  'a late reply after a resend raises an alarm, and counts even if the second Send fails',
   async (t) => {
-    const { police, worker, reserve, states, sql, logs } = await anew()
+    const { police, worker, reserve, states, sql, logs } = await reset()
     const { id, ricevuta } = await reserve([single()])
     const [first, second] = [held(), held()]
     police.on.Send = first.behaviour
@@ -274,7 +274,7 @@ t.test('when the second Send fails, the outcome of the first one is still unknow
   }
   for (const [name, fail] of Object.entries(failures)) {
     await t.test(name, async (t) => {
-      const { police, worker, reserve, states, sql } = await anew()
+      const { police, worker, reserve, states, sql } = await reset()
       const guests = [guestNo(1), guestNo(2)]
       const { id } = await reserve(guests)
       police.on.Send = (socket) => socket.resetAndDestroy()
@@ -292,7 +292,7 @@ t.test('when the second Send fails, the outcome of the first one is still unknow
 t.test(
   'when a second Send is acquired in part, a person decides: the first one may have filed the rest',
   async (t) => {
-    const { police, worker, reserve, states, sql } = await anew()
+    const { police, worker, reserve, states, sql } = await reset()
     const { id } = await reserve([guestNo(1), guestNo(2)])
     police.on.Send = (socket) => socket.resetAndDestroy()
     await carryOut(await worker(), id, true)
@@ -304,7 +304,7 @@ t.test(
 )
 
 t.test('a reply that contradicts the receipt is kept, and stops the resend', async (t) => {
-  const { police, worker, reserve, states, sql, logs } = await anew()
+  const { police, worker, reserve, states, sql, logs } = await reset()
   const { id, ricevuta } = await reserve([single()])
   const reply = held()
   police.on.Send = reply.behaviour

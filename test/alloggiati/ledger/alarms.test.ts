@@ -2,12 +2,14 @@ import { eq, sql } from 'drizzle-orm'
 import t from 'tap'
 import { invii_schedine } from '#drizzle/tables/ledger.ts'
 import { ospiti, prenotazioni } from '#drizzle/tables/bookings.ts'
+import { struttura } from '#drizzle/tables/establishments.ts'
+import { unita } from '#drizzle/tables/units.ts'
 import { alarmNotifier, forgetOldAlarms } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
 import { mailEveningSummary } from '#src/alloggiati/ledger/alarms/timed-alarms.ts'
 import { raiseTimedAlarms } from '#src/alloggiati/ledger/alarms/timed-alarms.ts'
 import { fingerprint } from '#src/alloggiati/ledger/fingerprints.ts'
 import { suspendSending } from '#src/alloggiati/ledger/suspension.ts'
-import { unfiledBookings } from '#src/alloggiati/ledger/coverage.ts'
+import { unfiledBookings } from '#src/alloggiati/ledger/unfiled-bookings.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from './ledger-with-history.ts'
 
 async function booking (
@@ -70,7 +72,7 @@ t.test(
     await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
     await tie(w, id, await booking(w, '2026-11-20', '2026-11-23', 2))
     await raiseTimedAlarms(w.context)
-    t.match(near(w), [{ msg: /of unknown outcome, not acquired yet/, invio: id }])
+    t.match(near(w), [{ msg: /has an unknown outcome, is near or past/, invio: id }])
     t.match(w.mails.map(({ text }) => text).find((text) => /legge|scadenza/.test(text)), /Non inviare di nuovo/)
   }
 )
@@ -173,12 +175,12 @@ t.test('an alarm that cannot be stored is still logged', async (t) => {
   t.equal(w.mails.length, 2, 'it is mailed later')
 })
 
-t.test('the next run raises alarms that a dead process missed, and a suspension raises one every day', async (t) => {
+t.test('the next run raises alarms that a killed process missed, and a suspension raises one every day', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const unknown = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   await suspendSending(w.db, 'sistema', 'prova')
   await raiseTimedAlarms(w.context)
-  t.match(w.errors(), [{ msg: /outcome of a submission unknown/, invio: unknown }, { msg: /sending is suspended/ }])
+  t.match(w.errors(), [{ msg: /outcome of a submission is unknown/, invio: unknown }, { msg: /sending is suspended/ }])
   w.clock.set('2026-11-21T06:00:00Z')
   await raiseTimedAlarms(w.context)
   t.match(w.errors().slice(2), [{ msg: /sending is suspended/ }])
@@ -197,6 +199,35 @@ t.test('the evening summary lists open tasks once a day, and is omitted when the
   t.match(w.mails[0]!.text, /aspettano una persona:\n- invio AW-/)
   t.match(w.mails[0]!.text, /senza ricevuta:\n- giorno 20\/11\/2026/)
   t.notMatch(w.mails[0]!.text, /Ada/)
+})
+
+t.test('with several establishments, alarms and summary name that of the booking, else the account', async (t) => {
+  const w = await ledgerWithHistory(t, '2026-11-21T09:00:00Z')
+  const other = await booking(w, '2026-11-20', '2026-11-23')
+  await w.sent({ at: '2026-11-20T13:00:00Z', seen: '?' })
+  await raiseTimedAlarms(w.context)
+  t.notMatch(w.mails.map(({ text }) => text).join(), /struttura|account/, 'a single establishment is not named')
+  t.notMatch(JSON.stringify(near(w)), /strutture|utente/)
+
+  const [house] = await w.db.insert(struttura).values({ nome: 'Casa del Porto' }).returning()
+  const [unit] = await w.db.insert(unita).values({
+    struttura_id: house!.id, nome: 'Alloggio 1', tipo: 'camera', posti_letto: 2, ospiti_massimi: 2
+  }).returning()
+  const id = await booking(w, '2026-11-20', '2026-11-23')
+  await w.db.update(prenotazioni).set({ unita_id: unit!.id }).where(eq(prenotazioni.id, id))
+  w.mails.length = 0
+  w.logs.length = 0
+  w.clock.set('2026-11-21T11:30:00Z')
+  await raiseTimedAlarms(w.context)
+  const text = w.mails.map((mail) => mail.text).join('\n')
+  t.match(text, new RegExp(`prenotazione ${id}, struttura Casa del Porto, 1 ospite da comunicare`))
+  t.match(text, new RegExp(`prenotazione ${other}, 1 ospite`))
+  t.match(text, new RegExp(`invio AW-[^\n]*, account ${w.account}, scadenza`))
+  t.match(near(w).find(({ prenotazione }) => prenotazione === id), { strutture: [house!.id] })
+  t.notMatch(JSON.stringify(near(w)), /Casa del Porto/)
+  w.mails.length = 0
+  await mailEveningSummary(w.context)
+  t.match(w.mails[0]!.text, new RegExp(`prenotazione ${id}, struttura Casa del Porto, 1 ospite`))
 })
 
 t.test('no mail reports guests of a live submission as not sent', async (t) => {

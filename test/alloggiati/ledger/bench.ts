@@ -2,6 +2,7 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import pino from 'pino'
 import type { Test } from 'tap'
 import { alarmNotifier } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
+import { noUnits } from './context.ts'
 import { SendQueue, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { reserve, type Reserved, type Submission } from '#src/alloggiati/ledger/reserve.ts'
@@ -72,6 +73,7 @@ export async function ledgerBench (t: Test) {
         audit,
         log,
         beforeReady: [],
+        accountOf: noUnits,
         name: `prova/${randomUUID()}`,
         ...changes
       }
@@ -79,7 +81,10 @@ export async function ledgerBench (t: Test) {
     /** The chain head in another folder. */
     headIn: (folder: string) => ledgerChainHead(folder),
     reserve: (ospiti: readonly object[], more: More = {}, changes: Partial<Pick<LedgerContext, 'db' | 'audit'>> = {}) =>
-      reserve({ db, keys, clock, audit, beforeReady: [], ...changes }, submissionOf(ospiti, more)),
+      reserve(
+        { db, keys, clock, mode: 'production', audit, beforeReady: [], accountOf: noUnits, ...changes },
+        submissionOf(ospiti, more)
+      ),
     /** Expires the lease of one submission, or the leases of all. */
     expire: async (one?: Reserved) => {
       await sql`

@@ -10,7 +10,7 @@ import { productionEnviron } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
 import type { TestApp } from '#test/helper.ts'
 
-/** The ledger as another process on the application's database sees it, with a police stand-in on loopback. */
+/** The ledger context of another process on the application's database, with a police stand-in. */
 export async function ledgerOf (
   { app, dataDir, url, masterKey: MASTER_KEY }: Pick<TestApp, 'app' | 'dataDir' | 'url'> & { masterKey?: string },
   police: { endpoint: string },
@@ -34,9 +34,13 @@ export async function ledgerOf (
     audit: app.audit,
     log: app.log,
     beforeReady: [],
+    accountOf: noUnits,
     name: `prova/${randomUUID()}`
   }
 }
+
+/** No booking has a unit, so none belongs to another account. */
+export const noUnits: LedgerContext['accountOf'] = async () => () => ({ account: undefined, missing: 'unita' })
 
 /** Expires the lease of one submission, or the leases of all. */
 export async function expire ({ app }: Pick<TestApp, 'app'>, id?: number): Promise<void> {

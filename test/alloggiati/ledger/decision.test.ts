@@ -11,8 +11,8 @@ import { bookingLock } from './booking-lock.ts'
 
 const today = testClock().today()
 const shared = await ledgerServer(t)
-/** Empties the shared server and its stand-in, and returns both. */
-async function anew () {
+/** Resets the shared server and its stand-in, and returns both. */
+async function reset () {
   await emptied(shared.server, shared.police)
   return shared
 }
@@ -21,7 +21,7 @@ const rowsOf = async (server: Parameters<typeof detail>[0], id: number) =>
   (await detail(server, id)).righe.map(({ esito }) => esito)
 
 t.test('reinvia: an unknown submission is sent again at once, and the response has its outcome', async (t) => {
-  const { police, server, decide, who } = await anew()
+  const { police, server, decide, who } = await reset()
   const id = await unknown(police, server, family())
   t.match(await detail(server, id), {
     stato: 'sconosciuto', righe: [{ esito: 'sconosciuta' }, { esito: 'sconosciuta' }], tentativi: [{ esito: '?' }]
@@ -53,7 +53,7 @@ t.test('reinvia: an unknown submission is sent again at once, and the response h
 })
 
 t.test('a resend that fails before the dispatch does not free a guest who may have been acquired', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server)
   police.on.GenerateToken = (socket) => socket.resetAndDestroy()
   police.on.Test = (socket) => socket.resetAndDestroy()
@@ -66,7 +66,7 @@ t.test('a resend that fails before the dispatch does not free a guest who may ha
 })
 
 t.test('reinvia is refused when the arrival window has closed', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server)
   await server.app.sql`alter table invii disable trigger invii_cambia`
   await server.app.sql`update invii set data_arrivo = ${addDays(today, -2)}`
@@ -78,7 +78,7 @@ t.test('reinvia is refused when the arrival window has closed', async (t) => {
 })
 
 t.test('reinvia is refused while the booking is not confirmed', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const { id: booking } = await create(server.call, { check_in: today, numero_ospiti: 1 })
   const put = (stato: string) => server.call('PUT', `/api/v1/prenotazioni/${booking}`, { stato })
   await saveGuests(server.call, booking, [guestNo(1)])
@@ -94,7 +94,7 @@ t.test('reinvia is refused while the booking is not confirmed', async (t) => {
 })
 
 t.test('acquisito: the decision becomes the outcome of the attempt, with its rows and nights', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server, family())
   t.match((await decide(id, 'acquisito')).json().data, {
     stato: 'acquisito',
@@ -111,7 +111,7 @@ t.test('acquisito: the decision becomes the outcome of the attempt, with its row
 })
 
 t.test('depositato: the guests were filed by other means, with a protocol number, and stay live', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server)
   const without = await decide(id, 'depositato', { protocollo: undefined })
   t.match(without.json(), { status: 400, dettagli: [{ campo: 'protocollo' }] })
@@ -122,7 +122,7 @@ t.test('depositato: the guests were filed by other means, with a protocol number
 })
 
 t.test('annulla: guests who may have been acquired stay live', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server)
   t.match((await decide(id, 'annulla')).json().data, { stato: 'annullato', righe: [{ esito: 'sconosciuta' }] })
   t.equal((await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))).statusCode, 409)
@@ -130,7 +130,7 @@ t.test('annulla: guests who may have been acquired stay live', async (t) => {
 })
 
 t.test('annulla: guests who were certainly not acquired are free again', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server)
   await server.app.sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, 'N', 'ricevuta')`
   t.match((await decide(id, 'acquisito')).json(), { status: 409, error: /nessun tentativo/ })
@@ -141,7 +141,7 @@ t.test('annulla: guests who were certainly not acquired are free again', async (
 })
 
 t.test('a submission of another account is not sent again with this one', async (t) => {
-  const { police, server } = await anew()
+  const { police, server } = await reset()
   const id = await unknown(police, server)
   const other = await production(t, police, {
     DATABASE_URL: server.url, DATA_DIR: server.dataDir, ALLOGGIATI_UTENTE: 'RM000002'
@@ -151,7 +151,7 @@ t.test('a submission of another account is not sent again with this one', async 
 })
 
 t.test('a decision without the typed phrase is refused, and the error contains the phrase', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server, family())
   for (const conferma of ['', 'sì', `1 ospite ${today}`, `2 ospiti ${addDays(today, 1)}`, `12 ospiti ${today}`]) {
     const refused = await decide(id, 'annulla', { conferma })
@@ -170,7 +170,7 @@ t.test('a decision without the typed phrase is refused, and the error contains t
 })
 
 t.test('a decision on an outdated version is refused', async (t) => {
-  const { police, server, decide } = await anew()
+  const { police, server, decide } = await reset()
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
   for (const wrong of [versione - 1, versione + 1]) {
@@ -182,7 +182,7 @@ t.test('a decision on an outdated version is refused', async (t) => {
 t.test(
   'a submission with a known outcome cannot be decided on, and one that does not exist is not found',
   async (t) => {
-    const { server, decide, admin } = await anew()
+    const { server, decide, admin } = await reset()
     const id = await sent(server)
     t.match((await decide(id, 'annulla')).json(), { status: 409, codice: 'NULLA_DA_DECIDERE' })
     const body = { decisione: 'annulla', motivo: 'Guardato sul portale', versione: 4, conferma: `1 ospite ${today}` }
@@ -190,8 +190,8 @@ t.test(
   }
 )
 
-t.test('when administrators decide at once on two servers, one succeeds and the others get a 409', async (t) => {
-  const { police, server } = await anew()
+t.test('when administrators decide concurrently on two servers, one succeeds and the others get a 409', async (t) => {
+  const { police, server } = await reset()
   const other = await production(t, police, { DATABASE_URL: server.url, DATA_DIR: server.dataDir })
   const id = await unknown(police, server)
   const people = Array.from({ length: 8 }, (_, n) => administrator(n % 2 ? server : other, `amministratore-${n}`))
@@ -201,8 +201,8 @@ t.test('when administrators decide at once on two servers, one succeeds and the 
   t.equal((await detail(server, id)).decisioni.length, 1)
 })
 
-t.test('a submission that a late reply has proven acquired is neither sent again nor cancelled', async (t) => {
-  const { police, server, decide } = await anew()
+t.test('a submission that the receipt counts is neither sent again nor cancelled', async (t) => {
+  const { police, server, decide } = await reset()
   const reply = held()
   police.on.Send = reply.behaviour
   const sending = sent(server)
@@ -219,14 +219,14 @@ t.test('a submission that a late reply has proven acquired is neither sent again
   t.equal(
     (await decide(id, 'acquisito')).json().data.tentativi[0].osservazioni.length,
     1,
-    'and nothing is added to the proof'
+    'and no second outcome is recorded'
   )
   reply.release(response(rowsReply('Send', [true])))
   await sending
 })
 
 t.test('a retry with the same Idempotency-Key gets the same response, without a second call', async (t) => {
-  const { police, server } = await anew()
+  const { police, server } = await reset()
   const id = await unknown(police, server)
   const { versione } = await detail(server, id)
   const headers = { authorization: `Bearer ${await server.token({ service: true })}`, 'idempotency-key': 'una' }

@@ -64,7 +64,7 @@ t.test('a standby without the last rows replaces a lost primary', async (t) => {
     t.equal(left.logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg))).length, 1)
   })
 
-  await t.test('an administrator resumes sending after checking the receipts, and it stays resumed', async (t) => {
+  await t.test('an administrator resumes sending, and a restart does not suspend it again', async (t) => {
     const { admin } = administrator(left)
     const resumed = await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Ricevute confrontate' })
     t.match(resumed.json(), { sospeso: false })

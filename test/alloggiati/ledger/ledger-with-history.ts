@@ -5,6 +5,7 @@ import type { Test } from 'tap'
 import { sandbox_schedine } from '#drizzle/tables/alloggiati.ts'
 import { invii, invii_esiti, invii_schedine, invii_tentativi } from '#drizzle/tables/ledger.ts'
 import { alarmNotifier } from '#src/alloggiati/ledger/alarms/alarm-notifier.ts'
+import { noUnits } from './context.ts'
 import { SendQueue, ledgerChainHead, type LedgerContext } from '#src/alloggiati/ledger/ledger-context.ts'
 import { serverTimeline } from '#src/alloggiati/ledger/timeline.ts'
 import { LEASE, move, moveRows } from '#src/alloggiati/ledger/moves.ts'
@@ -81,6 +82,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     audit: auditLog(log),
     log,
     beforeReady: [],
+    accountOf: noUnits,
     name: 'prova'
   }
   const archive = receiptArchive({ db, service, mode: 'sandbox', clock })

@@ -18,7 +18,7 @@ const list = async ({ call }: TestApp, query = '') => (await call('GET', INVII +
 const ids = (found: readonly Invio[]) => found.map(({ id }) => id)
 
 const clock = clockAt(`${today}T12:00:00Z`)
-/** The shared server, which each test empties. */
+/** The shared server, which each test resets. */
 const sandbox = await build(t, {}, undefined, { clock })
 
 /** A sandbox with this number of submissions. */
@@ -263,7 +263,7 @@ t.test('the detail shows the stored police receipt for the day of the Send', asy
   t.strictSame((await detail(server, 1)).ricevuta_giorno, { giorno: today, sha256, schedine: 2, notti: 6 })
 })
 
-t.test('an unknown submission is a 404, and an id that is not a number is a 400', async (t) => {
+t.test('an unknown submission is answered with a 404, and an id that is not a number with a 400', async (t) => {
   const { call } = await emptied(sandbox)
   t.match((await call('GET', `${INVII}/1`)).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
   t.equal((await call('GET', `${INVII}/uno`)).statusCode, 400)

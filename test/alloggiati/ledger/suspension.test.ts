@@ -21,8 +21,8 @@ const suspensionLogs = ({ logs }: Pick<TestApp, 'logs'>) =>
 const suspensionOf = async ({ call }: TestApp) => (await call('GET', SUSPENSION)).json()
 
 const shared = await ledgerServer(t)
-/** Empties the shared server and its stand-in, and returns both. */
-async function anew () {
+/** Resets the shared server and its stand-in, and returns both. */
+async function reset () {
   await emptied(shared.server, shared.police)
   return shared
 }
@@ -30,7 +30,7 @@ async function anew () {
 t.test(
   'during a suspension a request gets a 422 INVII_SOSPESI, calls no service and reserves no guest',
   async (t) => {
-    const { police, server, admin, who } = await anew()
+    const { police, server, admin, who } = await reset()
     const stopped = await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Controllo delle credenziali' })
     t.match(stopped.json(), {
       sospeso: true, motivo: 'Controllo delle credenziali', chi: await who(), dal: /^\d{4}-.+Z$/
@@ -58,7 +58,7 @@ t.test(
 )
 
 t.test('a decision to send again is refused during a suspension', async (t) => {
-  const { police, server, admin, decide } = await anew()
+  const { police, server, admin, decide } = await reset()
   const id = await unknown(police, server)
   await admin('POST', SUSPENSION, { sospeso: true, motivo: 'Controllo delle credenziali' })
   t.match((await decide(id, 'reinvia')).json(), { status: 422, codice: 'INVII_SOSPESI' })
@@ -69,7 +69,7 @@ t.test('a decision to send again is refused during a suspension', async (t) => {
 t.test(
   'a submission that is ready when a suspension begins stays ready, and is sent after sending is resumed',
   async (t) => {
-    const { police, server, admin, decide } = await anew()
+    const { police, server, admin, decide } = await reset()
     const id = await unknown(police, server)
     police.on.Test = (socket) => socket.resetAndDestroy()
     await decide(id, 'reinvia')
@@ -227,14 +227,14 @@ t.test('no guest is sent twice when an older copy replaces the database of runni
 })
 
 t.test('the same database on another machine does not count as an older one', async (t) => {
-  const { police, server: first } = await anew()
+  const { police, server: first } = await reset()
   await sent(first)
   const moved = await production(t, police, { DATABASE_URL: first.url })
   t.match(await suspensionOf(moved), { sospeso: false })
 })
 
 t.test('the account is shown without secrets, and is exclusive only if an administrator says so', async (t) => {
-  const { server, admin } = await anew()
+  const { server, admin } = await reset()
   const shown = await server.call('GET', ACCOUNT)
   t.strictSame(shown.json(), { utente: 'RM000001', modalita: 'production', canale_esclusivo: false })
   t.equal((await server.call('PUT', ACCOUNT, { canale_esclusivo: true })).statusCode, 403)

@@ -33,7 +33,7 @@ const GIVE: Readonly<Record<Evidence, (sql: Sql, id: number) => Promise<unknown>
 
 /** For each kind, evidence that is almost correct and must be refused. */
 const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Promise<unknown>)[]>> = {
-  // An attempt with an outcome is not open, and a number without an attempt is no evidence.
+  // An attempt with an outcome is not open, and a number without an attempt is not evidence.
   tentativo_aperto: [async (sql, id) => {
     await attempt(sql, id, 2)
     await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 2, 'N', 'risposta')`
@@ -59,7 +59,7 @@ const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Prom
   ]
 }
 
-/** For the tests after which no submission is in flight. */
+/** Shared by the tests after which no submission is in flight. */
 const shared = await testDatabase(t)
 
 t.test('the database allows exactly the transitions of the table', async (t) => {
@@ -94,7 +94,7 @@ t.test(
         t.equal(
           await refusal(sql, da, a, serve === undefined ? undefined : GIVE[serve]),
           undefined,
-          `${change} goes through`
+          `${change} is allowed`
         )
         if (serve === undefined) continue
         t.match(await refusal(sql, da, a), /transizione senza prova/, `${change} without ${serve}`)
@@ -102,7 +102,7 @@ t.test(
           t.match(
             await refusal(sql, da, a, nearly),
             /transizione senza prova/,
-            `${change} with something like ${serve}`
+            `${change} with evidence almost like ${serve}`
           )
         }
       }
@@ -121,7 +121,7 @@ t.test('a new submission is ready, with the first version', async (t) => {
   await t.resolves(submission(sql, 'pronto'))
 })
 
-t.test('the facts of a submission do not change; its version and attempt change only with its state', async (t) => {
+t.test('the facts of a submission do not change, and its version and attempt change only with its state', async (t) => {
   const { sql } = shared
   const id = await submission(sql)
   const changes = [
@@ -173,7 +173,7 @@ t.test('the ledger is append-only: no row is changed or deleted, and no table tr
     invii_schedine: undefined
   }
   for (const [table, change] of Object.entries(columns)) {
-    t.ok((await sql.unsafe(`select from ${table}`)).length > 0, `${table} holds something`)
+    t.ok((await sql.unsafe(`select from ${table}`)).length > 0, `${table} has rows`)
     if (change !== undefined) {
       await t.rejects(sql.unsafe(`update ${table} set ${change}`), { code: 'LC003' }, `update ${table}`)
     }

@@ -16,14 +16,14 @@ import { brokenLinks } from './chain.ts'
 /* Two server processes on one database, each with its own folder. */
 
 const INVIO = '/api/alloggiati/invio'
-/** Long enough that a second concurrent call would be noticed. */
+/** Long enough that the test would notice a second concurrent call. */
 const REPLY_MS = 30
 
 /** Shared servers. Each test uses its own guests, and checks only its own Sends. */
 const { police, flights, post, sql } = await twoServers(t)
 
 t.test('one of 20 concurrent identical requests to two processes is sent, and the others name it', async (t) => {
-  const acquired = anew()
+  const acquired = reset()
   const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
   const winners = responses.filter(({ status }) => status === 200)
   t.equal(winners.length, 1)
@@ -36,7 +36,7 @@ t.test('one of 20 concurrent identical requests to two processes is sent, and th
 })
 
 t.test('20 concurrent guests through two processes are acquired once each, with one call at a time', async (t) => {
-  const acquired = anew()
+  const acquired = reset()
   const [{ before } = { before: 0 }] = await sql<{ before: number }[]>`
     select coalesce(max(id), 0)::int as before from invii`
   const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(100 + n)]))))
@@ -52,8 +52,8 @@ t.test('20 concurrent guests through two processes are acquired once each, with 
   t.same(await brokenLinks(sql), [])
 })
 
-t.test('20 overlapping lists through two processes send every guest at most once, and lists whole', async (t) => {
-  const acquired = anew()
+t.test('20 overlapping lists through two processes send every guest at most once, and no partial list', async (t) => {
+  const acquired = reset()
   const lists = Array.from({ length: 20 }, (_, n) =>
     [...new Set([n % 7, (n * 3 + 1) % 7])].map((each) => guestNo(200 + each))
   )
@@ -66,7 +66,7 @@ t.test('20 overlapping lists through two processes send every guest at most once
 })
 
 /** Resets the calls of the police. Returns a function that reads the rows acquired since. */
-function anew (): () => string[] {
+function reset (): () => string[] {
   police.calls.length = 0
   flights.most = 0
   const before = police.acquired().length
@@ -117,7 +117,7 @@ async function twoServers (t: Test) {
   return { police, flights, post, sql }
 }
 
-/* The ledger commits an attempt before the first byte is sent, so the attempt survives a process that dies. */
+/* The ledger commits an attempt before the first byte is sent, so the attempt remains when the process is killed. */
 
 t.test('when the first byte of a Send arrives, the dispatch is already committed', async (t) => {
   const police = await standIn(t)
@@ -137,7 +137,7 @@ t.test('when the first byte of a Send arrives, the dispatch is already committed
   t.same(seen, [{ stato: 'in_invio', riga: 'in_corso', numero: 1, tentativo: null }])
 })
 
-t.test('when a server dies before the reply, the outcome is unknown after the lease, with no resend', async (t) => {
+t.test('a Send of a server killed before the reply is unknown after the lease, and is not repeated', async (t) => {
   const { police, environ, server, sql } = await realServer(t)
   const reply = held()
   police.on.Send = reply.behaviour

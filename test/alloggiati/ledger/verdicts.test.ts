@@ -33,7 +33,7 @@ const reply: fc.Arbitrary<SendReply> = fc.record({
 })
 const rows = fc.integer({ min: 1, max: 4 })
 
-t.test('a verdict is `acquisito` exactly when every row is true and the counts agree', async (t) => {
+t.test('a verdict is `acquisito` exactly when the service confirms every row and the counts agree', async (t) => {
   fc.assert(fc.property(reply, rows, (reply, rows) => {
     const { stato } = classifyReply(reply, rows)
     const details = reply.result?.Dettaglio ?? []
@@ -57,7 +57,7 @@ t.test('a verdict has one outcome per row, and a row is `acquisita` only if the 
   }), { numRuns: 2000 })
 })
 
-t.test('guests can be sent again only when the reply acquired no row', async () => {
+t.test('guests can be sent again only when the reply reports no acquired row', async () => {
   fc.assert(fc.property(reply, rows, (reply, rows) => {
     const { tentativo, stato } = classifyReply(reply, rows)
     const anyAccepted =
@@ -66,7 +66,7 @@ t.test('guests can be sent again only when the reply acquired no row', async () 
   }), { numRuns: 2000 })
 })
 
-t.test('a refusal of the whole call proves something only if its kind is known', async (t) => {
+t.test('a refused call is `non_inviato` only if the kind of refusal is known', async (t) => {
   const refusal = (ErroreDes: string) =>
     classifyReply(
       { ...successful(0), esito: { esito: false, ErroreCod: '9', ErroreDes, ErroreDettaglio: '' }, result: undefined },
@@ -78,7 +78,7 @@ t.test('a refusal of the whole call proves something only if its kind is known',
   for (const name of ['', 'ERRORE_GENERICO', 'TIMEOUT', 'ERRORE_DATABASE']) t.equal(refusal(name), 'sconosciuto', name)
 })
 
-t.test('every error that proves nothing gives `sconosciuto`', async () => {
+t.test('every unexpected error gives `sconosciuto`', async () => {
   fc.assert(fc.property(fc.anything(), rows, (thrown, rows) => {
     const { stato, tentativo, schedine } = classifyFailure(thrown, rows)
     return (
@@ -110,12 +110,12 @@ t.test('a failed call is `non_inviato` exactly when the transport proves it, or 
   )
 })
 
-t.test('a SOAP fault proves nothing, with any status', async () => {
+t.test('a SOAP fault gives `sconosciuto`, with any status', async () => {
   fc.assert(fc.property(statuses, (httpStatus) => (
     classifyFailure(new SoapTransportError('fault', { sent: true, httpStatus, raw: '' }), 1).stato === 'sconosciuto')))
 })
 
-t.test('without a login nothing is sent, after every kind of error', async (t) => {
+t.test('every failed login gives `non_inviato`', async (t) => {
   fc.assert(
     fc.property(
       fc.oneof(fc.anything(), kinds.map((kind) => new SoapTransportError(kind, { sent: true }))),
@@ -155,8 +155,6 @@ const holds = (claim: (facts: VerdictFacts, path: ReturnType<typeof nextStates>)
   fc.assert(fc.property(facts, (facts) => claim(facts, nextStates(facts))), { numRuns: 10_000 })
 
 t.test('every step after a verdict is a transition of the table', async () => {
-  // Only the verdict on its last attempt moves a submission in flight. A proof before the dispatch makes it
-  // `da_verificare`.
   holds(({ stato }, path) =>
     path.every((a, at) => TRANSITIONS.some((each) => each.da === (path[at - 1] ?? stato) && each.a === a)))
 })
@@ -179,7 +177,7 @@ t.test('the reply to an earlier attempt does not move a submission in flight', a
     stato !== 'in_invio' || ofLastAttempt || contradicted || path.length === 0)
 })
 
-t.test('an acquired row stays acquired, and a row that may have been filed before is not freed', async () => {
+t.test('an acquired row stays acquired, and a row that another attempt may have filed stays blocked', async () => {
   const outcome = fc.constantFrom(...ROW_OUTCOMES)
   fc.assert(fc.property(outcome, fc.option(outcome, { nil: undefined }), fc.boolean(), (now, seen, otherInDoubt) => {
     const after = rowAfter(now, seen, otherInDoubt)
@@ -212,7 +210,7 @@ t.test('each row fills one place: two guests with the same name need two rows', 
   t.equal(fillPlaces(booking, [row('ROSSI'), row('ROSSI')]).filled, 2)
 })
 
-t.test('a place without a saved guest is filled once, by a trusted row', async (t) => {
+t.test('rows of unsaved guests fill each place without a saved guest once', async (t) => {
   const booking = { numero_ospiti: 3, guests: [guest('ROSSI')] }
   const rows = [row('ROSSI'), row('VERDI', { isTrusted: true }), row('NERI'), row('GIALLI')]
   t.equal(fillPlaces(booking, rows.slice(0, 3)).filled, 3)
@@ -255,7 +253,7 @@ t.test('an hour that daylight saving time skips counts as winter time', async (t
 })
 
 t.test(
-  'an arrival is due 24 real hours after two in the afternoon, or 6 for one night, even when clocks change',
+  'the filing deadline is 24 hours after 14:00, or 6 for one night, even across clock changes',
   async (t) => {
     t.equal(filingDeadline('2026-11-21', 3).toISOString(), '2026-11-22T13:00:00.000Z')
     t.equal(filingDeadline('2026-11-21', 1).toISOString(), '2026-11-21T19:00:00.000Z')

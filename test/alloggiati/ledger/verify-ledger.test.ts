@@ -40,7 +40,7 @@ t.test('a ledger with submissions in every state that calls and decisions cause'
   const partial = await sent(server, [guestNo(8), guestNo(9)])
   delete police.on.Send
 
-  t.test('verifies: every link, every state', async (t) => {
+  t.test('is valid in every link and every state', async (t) => {
     const states = (await sql`select stato from invii order by id`).map(({ stato }) => String(stato))
     t.same(states, [
       'acquisito', 'rifiutato', 'acquisito', 'annullato', 'depositato_altrove', 'sconosciuto', 'parziale'
@@ -88,7 +88,7 @@ t.test('a ledger with submissions in every state that calls and decisions cause'
     ],
     ['an outcome taken away', `delete from invii_esiti where invio_id = ${acquired}`, acquired, /manca l'esito/],
     [
-      'the proof of an acquisition taken away',
+      'the outcome of an acquired attempt changed',
       `update invii_esiti set esito = '?' where invio_id = ${acquired}`, acquired, /prova che è stato acquisito/
     ],
     ['a decision taken away', `delete from invii_decisioni where invio_id = ${cancelled}`, cancelled, /decisione manca/],
@@ -110,7 +110,7 @@ t.test('a ledger with submissions in every state that calls and decisions cause'
     })
   }
 
-  t.test('verifies again after the original rows are restored', async (t) => {
+  t.test('is valid again after the original rows are restored', async (t) => {
     t.match(await verify(), { integra: true, invii_controllati: 7 })
   })
 

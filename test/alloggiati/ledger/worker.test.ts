@@ -17,12 +17,12 @@ import { ledgerBench } from './bench.ts'
 
 /* The steps of one submission, its worker, and the rows that are sent. */
 
-/** The shared ledger, which each test empties. */
+/** The shared ledger, which each test resets. */
 const bench = await ledgerBench(t)
-const anew = () => emptied(bench, bench.police)
+const reset = () => emptied(bench, bench.police)
 
 t.test('a test call with the same rows precedes the Send', async (t) => {
-  const { police, worker, reserve, states } = await anew()
+  const { police, worker, reserve, states } = await reset()
   const { id } = await reserve([guestNo(1), guestNo(2)])
   t.match(await carryOut(await worker(), id, true), {
     stato: 'acquisito',
@@ -34,7 +34,7 @@ t.test('a test call with the same rows precedes the Send', async (t) => {
 })
 
 t.test('a row that the test call refuses is not sent, nor is the rest of its family', async (t) => {
-  const { police, worker, reserve, states } = await anew()
+  const { police, worker, reserve, states } = await reset()
   police.on.Test = response(rowsReply('Test', [true, false, true]))
   const { id } = await reserve([...family(), guestNo(1)])
   const { schedine } = await carryOut(await worker(), id, true)
@@ -51,12 +51,12 @@ t.test('a row that the test call refuses is not sent, nor is the rest of its fam
   t.equal(
     (await carryOut(await worker(), (await reserve(family())).id, true)).stato,
     'acquisito',
-    'the family can be put right and sent'
+    'the family can be corrected and sent'
   )
 })
 
 t.test('only one of several concurrent workers sends a submission', async (t) => {
-  const { police, sql, worker, reserve } = await anew()
+  const { police, sql, worker, reserve } = await reset()
   const { id } = await reserve([single()])
   const workers = await Promise.all(Array.from({ length: 5 }, () => worker()))
   await Promise.all(workers.map((each) => carryOut(each, id, true)))
@@ -67,7 +67,7 @@ t.test('only one of several concurrent workers sends a submission', async (t) =>
 })
 
 t.test('an account has one Send in flight: another process makes the next test call, and waits', async (t) => {
-  const { police, worker, reserve, states } = await anew()
+  const { police, worker, reserve, states } = await reset()
   const [one, other] = [await reserve([guestNo(1)]), await reserve([guestNo(2)])]
   const reply = held()
   police.on.Send = reply.behaviour
@@ -85,7 +85,7 @@ t.test('an account has one Send in flight: another process makes the next test c
 })
 
 t.test('a process makes up to four test calls at a time, and sends submissions in order of arrival', async (t) => {
-  const { police, worker, reserve, states } = await anew()
+  const { police, worker, reserve, states } = await reset()
   const reserved = []
   for (let n = 0; n < 7; n++) reserved.push(await reserve([guestNo(n)]))
   const reply = held()
@@ -97,7 +97,7 @@ t.test('a process makes up to four test calls at a time, and sends submissions i
   t.same(
     (await states()).map((state) => state.split('/')[0]),
     ['in_invio', 'preso', 'preso', 'preso', 'preso', 'pronto', 'pronto'],
-    'one is out, four are in their test call, and the others have written nothing'
+    'one Send in flight, four test calls, and the others have written nothing'
   )
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
@@ -108,7 +108,7 @@ t.test('a process makes up to four test calls at a time, and sends submissions i
 })
 
 t.test('on shutdown waiting submissions stay ready, and the Send in flight is completed', async (t) => {
-  const { police, worker, reserve, states } = await anew()
+  const { police, worker, reserve, states } = await reset()
   const reserved = []
   for (let n = 0; n < 6; n++) reserved.push(await reserve([guestNo(n)]))
   const reply = held()
@@ -136,7 +136,7 @@ t.test('on shutdown waiting submissions stay ready, and the Send in flight is co
 })
 
 t.test('a refused token is replaced once before the submission fails', async (t) => {
-  const { police, worker, reserve } = await anew()
+  const { police, worker, reserve } = await reset()
   const mine = await worker()
   await carryOut(mine, (await reserve([guestNo(1)])).id, true)
   let tests = 0
@@ -152,7 +152,7 @@ t.test('a refused token is replaced once before the submission fails', async (t)
 })
 
 t.test('each step of a worker renews its lease', async (t) => {
-  const { police, sql, worker, reserve, expire } = await anew()
+  const { police, sql, worker, reserve, expire } = await reset()
   const steps = { GenerateToken: held(), Test: held(), Send: held() }
   for (const [operation, { behaviour }] of Object.entries(steps)) police.on[operation] = behaviour
   const { id } = await reserve([single()])
@@ -171,7 +171,7 @@ t.test('each step of a worker renews its lease', async (t) => {
 })
 
 t.test('an attempt records the Rome days on which the service may count it', async (t) => {
-  const { sql, worker, reserve } = await anew()
+  const { sql, worker, reserve } = await reset()
   const today = testClock().today()
   const now = new Date(`${today}T22:55:00Z`)
   const { id } = await reserve([single()])
@@ -190,7 +190,7 @@ t.test('an attempt records the Rome days on which the service may count it', asy
 })
 
 t.test('a submission whose arrival the service no longer accepts is referred to a person without a call', async (t) => {
-  const { police, worker, reserve, states } = await anew()
+  const { police, worker, reserve, states } = await reset()
   const later = { now: () => new Date(), today: () => addDays(testClock().today(), 2) }
   const { id } = await reserve([single()])
   t.equal((await carryOut(await worker({ clock: later }), id, true)).stato, 'da_verificare')
@@ -199,8 +199,8 @@ t.test('a submission whose arrival the service no longer accepts is referred to 
   await t.rejects(reserve([single()]), { code: 'SCHEDINE_GIA_INVIATE' })
 })
 
-t.test('a worker that was suspended between the commit and the first byte sends nothing', async (t) => {
-  const { police, sql, worker, reserve, states, headIn } = await anew()
+t.test('a worker that was paused between the commit and the first byte sends nothing', async (t) => {
+  const { police, sql, worker, reserve, states, headIn } = await reset()
   const { id } = await reserve([single()])
   const chainHead = { ...headIn(t.testdir()), note: async () => { await sleep(5100) } }
   t.match(await carryOut(await worker({ chainHead }), id, true), { stato: 'non_inviato' })
@@ -210,7 +210,7 @@ t.test('a worker that was suspended between the commit and the first byte sends 
 })
 
 t.test('a committed attempt that could not be sent is recorded as not sent', async (t) => {
-  const { police, worker, reserve, states, headIn } = await anew()
+  const { police, worker, reserve, states, headIn } = await reset()
   const { id } = await reserve([single()])
   const note = async () => { throw new Error('no space left on the device') }
   const chainHead = { ...headIn(t.testdir()), note }
@@ -220,7 +220,7 @@ t.test('a committed attempt that could not be sent is recorded as not sent', asy
 })
 
 t.test('a worker that lost its claim frees no row that another worker is about to send', async (t) => {
-  const { police, worker, reserve, states, sql } = await anew()
+  const { police, worker, reserve, states, sql } = await reset()
   const { id } = await reserve([guestNo(1), guestNo(2)])
   const [mine, its] = [held(), held()]
   police.on.Test = mine.behaviour
@@ -241,7 +241,7 @@ t.test('a worker that lost its claim frees no row that another worker is about t
 })
 
 t.test('the raw reply is stored encrypted', async (t) => {
-  const { worker, reserve, sql } = await anew()
+  const { worker, reserve, sql } = await reset()
   await carryOut(await worker(), (await reserve([single()])).id, true)
   const [{ risposta } = {}] = await sql<{ risposta: Buffer }[]>`select risposta from invii_esiti`
   t.ok(risposta!.length > '<soap:Envelope>'.length)
@@ -251,7 +251,7 @@ t.test('the raw reply is stored encrypted', async (t) => {
 t.test(
   'an attempt records the number of rows sent, and its outcome the number acquired, with their nights',
   async (t) => {
-    const { police, worker, reserve, sql } = await anew()
+    const { police, worker, reserve, sql } = await reset()
     police.on.Test = response(rowsReply('Test', [true, true, false]))
     police.on.Send = response(rowsReply('Send', [true, false]))
     await carryOut(await worker(), (await reserve([guestNo(1), guestNo(2), guestNo(3)])).id, true)
@@ -260,16 +260,16 @@ t.test(
   }
 )
 
-t.test('the same guest can be entered for two accounts, but not for two apartments of one account', async (t) => {
-  const { reserve } = await anew()
+t.test('the same guest can be entered neither for two accounts nor for two apartments of one account', async (t) => {
+  const { reserve } = await reset()
   await reserve([single()])
   await t.rejects(reserve([single()]), { code: 'INVIO_IN_CORSO' })
-  await t.resolves(reserve([single()], { account: 'RM000002' }))
+  await t.rejects(reserve([single()], { account: 'RM000002' }), { code: 'INVIO_IN_CORSO' })
   await t.rejects(reserve([single()], { id_appartamento: 0 }), { code: 'INVIO_IN_CORSO' })
 })
 
 t.test('a refused reservation uses up no reference', async (t) => {
-  const { reserve } = await anew()
+  const { reserve } = await reset()
   const first = await reserve([guestNo(1)])
   await t.rejects(reserve([guestNo(1)]))
   t.equal((await reserve([guestNo(2)])).ricevuta, first.ricevuta.replace(/1$/, '2'))
@@ -278,7 +278,7 @@ t.test('a refused reservation uses up no reference', async (t) => {
 t.test(
   'a waiting caller gets an error at once when the service is down. Without a caller the server retries later',
   async (t) => {
-    const { police, worker, reserve, expire, states, sql } = await anew()
+    const { police, worker, reserve, expire, states, sql } = await reset()
     await police.stop()
     t.match(await carryOut(await worker(), (await reserve([guestNo(1)])).id, true), {
       stato: 'non_inviato',
@@ -297,10 +297,10 @@ t.test(
   }
 )
 
-/* Submissions whose process died, or for which no caller waits. */
+/* Submissions whose process was killed, or for which no caller waits. */
 
-/** Simulates a dead process with one submission in flight and another one claimed. */
-async function leftByTheDead (sql: postgres.Sql, flying: Reserved, taken: Reserved): Promise<void> {
+/** Simulates a killed process with one submission in flight and another one claimed. */
+async function leftByKilledProcess (sql: postgres.Sql, flying: Reserved, taken: Reserved): Promise<void> {
   await sql`update invii set stato = 'preso', proprietario = 'morto' where id in (${flying.id}, ${taken.id})`
   await sql`
     insert into invii_tentativi select id, 1, 'primo', now(), now(), now(), now(), 1, 3, 'x'
@@ -308,8 +308,8 @@ async function leftByTheDead (sql: postgres.Sql, flying: Reserved, taken: Reserv
   await sql`update invii set stato = 'in_invio', tentativo = 1 where id = ${flying.id}`
 }
 
-t.test('the sweep does not touch a submission that a worker has claimed, nor one whose outcome is known', async (t) => {
-  const { police, worker, reserve, expire, states, logs } = await anew()
+t.test('the sweep does not touch a submission that is claimed, or whose outcome is known', async (t) => {
+  const { police, worker, reserve, expire, states, logs } = await reset()
   const [settled, sent, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
   await carryOut(await worker(), settled.id, true)
   const reply = held()
@@ -333,7 +333,7 @@ t.test('the sweep does not touch a submission that a worker has claimed, nor one
 })
 
 t.test('the sweep sends a submission that no worker has claimed, when its lease expires', async (t) => {
-  const { police, worker, reserve, expire, states } = await anew()
+  const { police, worker, reserve, expire, states } = await reset()
   await reserve(family())
   await sweep(await worker())
   t.same(await states(), ['pronto/in_corso,in_corso'], 'not before: a caller may be waiting')
@@ -343,14 +343,14 @@ t.test('the sweep sends a submission that no worker has claimed, when its lease 
   t.equal(police.acquired().length, 2)
 })
 
-t.test('the sweep sends the submission of a worker that died before the dispatch, but never after it', async (t) => {
+t.test('the sweep sends the submission of a worker killed before the dispatch, but never after it', async (t) => {
   for (const [operation, state, sends] of [
     ['GenerateToken', 'acquisito/acquisita', 1],
     ['Test', 'acquisito/acquisita', 1],
     ['Send', 'sconosciuto/sconosciuta', 1]
   ] as const) {
-    await t.test(`the worker died at ${operation}`, async (t) => {
-      const { police, worker, reserve, expire, states } = await anew()
+    await t.test(`the worker was killed at ${operation}`, async (t) => {
+      const { police, worker, reserve, expire, states } = await reset()
       const { id } = await reserve([single()])
       const hanging = held()
       police.on[operation] = hanging.behaviour
@@ -372,18 +372,18 @@ t.test('the sweep sends the submission of a worker that died before the dispatch
 })
 
 t.test('concurrent sweeps send a submission once', async (t) => {
-  const { police, worker, reserve, expire } = await anew()
+  const { police, worker, reserve, expire } = await reset()
   for (let n = 0; n < 4; n++) await reserve([guestNo(n)])
   await expire()
   const workers = await Promise.all(Array.from({ length: 4 }, () => worker()))
-  await Promise.all(workers.map(sweep))
+  await Promise.all(workers.map((worker) => sweep(worker)))
   await sweep(workers[0]!)
   t.equal(police.acquired().length, 4)
   t.same(twice(police.acquired()), [])
 })
 
 t.test('the submission with the earliest deadline is sent first', async (t) => {
-  const { police, sql, worker, reserve, expire } = await anew()
+  const { police, sql, worker, reserve, expire } = await reset()
   const late = await reserve([guestNo(1)])
   await reserve([guestNo(2)])
   await forced(sql, 'invii', `update invii set scadenza = scadenza + interval '1 hour' where id = ${late.id}`)
@@ -393,7 +393,7 @@ t.test('the submission with the earliest deadline is sent first', async (t) => {
 })
 
 t.test('a Send that the web server refuses is retried later, and its guests stay live until then', async (t) => {
-  const { police, sql, worker, reserve, expire, states } = await anew()
+  const { police, sql, worker, reserve, expire, states } = await reset()
   await reserve([single()])
   police.on.Send = respond('404 Not Found', '')
   await expire()
@@ -414,9 +414,9 @@ t.test('a Send that the web server refuses is retried later, and its guests stay
 })
 
 t.test(
-  'rows that an earlier test call refused count for a later Send: the submission is acquired in part',
+  'rows refused by an earlier test call still count after a retry, so the submission is acquired in part',
   async (t) => {
-    const { police, worker, reserve, expire, states } = await anew()
+    const { police, worker, reserve, expire, states } = await reset()
     await reserve([guestNo(1), guestNo(2)])
     police.on.Test = response(rowsReply('Test', [true, false]))
     police.on.Send = respond('404 Not Found', '')
@@ -431,7 +431,7 @@ t.test(
 )
 
 t.test('a submission that always fails blocks neither other submissions nor the account', async (t) => {
-  const { police, sql, worker, reserve, expire, states, logs } = await anew()
+  const { police, sql, worker, reserve, expire, states, logs } = await reset()
   const damaged = await reserve([guestNo(1)])
   await reserve([guestNo(2)])
   await forced(sql, 'invii_schedine', `update invii_schedine set riga = '\\x00' where invio_id = ${damaged.id}`)
@@ -446,11 +446,11 @@ t.test('a submission that always fails blocks neither other submissions nor the 
 t.test(
   'the sweep ends submissions that another account left in flight, and sends none that it left ready',
   async (t) => {
-    const { police, sql, worker, reserve, expire, states } = await anew()
+    const { police, sql, worker, reserve, expire, states } = await reset()
     const flying = await reserve([guestNo(1)], { account: 'RM000009' })
     const taken = await reserve([guestNo(2)], { account: 'RM000008' })
     const ready = await reserve([guestNo(3)], { account: 'RM000007' })
-    await leftByTheDead(sql, flying, taken)
+    await leftByKilledProcess(sql, flying, taken)
     await expire()
     await sweep(await worker())
     t.same(await states(), ['sconosciuto/sconosciuta', 'pronto/in_corso', 'pronto/in_corso'])
@@ -460,7 +460,7 @@ t.test(
 )
 
 t.test('ready submissions of an abandoned account end, and a person decides on unknown ones', async (t) => {
-  const { police, sql, worker, reserve, states, logs } = await anew()
+  const { police, sql, worker, reserve, states, logs } = await reset()
   await reserve([guestNo(1)], { account: 'RM000009' })
   const doubtful = await reserve([guestNo(2)], { account: 'RM000009' })
   await reserve([guestNo(3)], { account: 'RM000008' })
@@ -476,10 +476,10 @@ t.test('ready submissions of an abandoned account end, and a person decides on u
   t.same(police.calls, [])
 })
 
-t.test('submissions of a dead process end even without credentials', async (t) => {
+t.test('submissions of a killed process end even without credentials', async (t) => {
   const { police, sql, url, reserve, expire, states } = await ledgerBench(t)
   const [flying, taken, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
-  await leftByTheDead(sql, flying, taken)
+  await leftByKilledProcess(sql, flying, taken)
   await expire()
   await sql`update invii set lease_fino_al = now() - interval '16 minutes' where id = ${ready.id}`
   const { logs } = await build(t, { ALLOGGIATI_MODE: 'production', DATABASE_URL: url })
@@ -489,8 +489,8 @@ t.test('submissions of a dead process end even without credentials', async (t) =
   t.same(police.calls, [])
 })
 
-t.test('a lease from a clock that was ahead lasts no longer than any other', async (t) => {
-  const { sql, worker, reserve, states } = await anew()
+t.test('a lease written by a clock that was ahead lasts no longer than any other', async (t) => {
+  const { sql, worker, reserve, states } = await reset()
   await reserve([guestNo(1)])
   await sql`update invii set stato = 'preso', proprietario = 'morto', lease_fino_al = now() + interval '1 day'`
   await sweep(await worker())

@@ -100,7 +100,7 @@ async function suffer (t: Test, one: Case): Promise<void> {
   t.equal(
     logs.some((line) => line.level === 50 && line.invio === id && line.ricevuta === ricevuta),
     stato === 'sconosciuto',
-    'what is unknown is alarmed'
+    'an unknown outcome raises an alarm'
   )
   const sent = police.startedCalls.slice(before.startedCalls).includes('Send')
   if (stato === 'non_inviato' && operation !== 'Send') t.notOk(sent, 'no byte of a Send was written')

@@ -4,18 +4,18 @@ import type { Misbehaviour } from './table.ts'
 
 export type Attacked = 'GenerateToken' | 'Test' | 'Send'
 
-/** The call before each call of a submission. A submission begins with a login. */
+/** The operation before each operation of a submission. The first is the login. */
 const BEFORE: Readonly<Record<Attacked, Attacked | undefined>> = {
   GenerateToken: undefined, Test: 'GenerateToken', Send: 'Test'
 }
 
 /** The rows of a Send that the police acquires. */
-export const KEPT: Readonly<Record<Misbehaviour['acquires'], (rows: readonly string[]) => readonly string[]>> = {
+export const ACQUIRED: Readonly<Record<Misbehaviour['acquires'], (rows: readonly string[]) => readonly string[]>> = {
   all: (rows) => rows, first: (rows) => rows.slice(0, 1), none: () => []
 }
 
 /**
- * Lets the police misbehave at one operation of the next submission. Every submission begins with a login.
+ * Makes the police misbehave at one operation of the next submission. Every submission begins with a login.
  * @param rows the number of rows of the submission
  */
 export async function misbehave (
@@ -30,22 +30,22 @@ export async function misbehave (
   if (when === undefined) {
     police.on[operation] = (socket, received) => {
       // Acquired rows are on the disk before the reply is sent.
-      if (operation === 'Send') police.acquire(KEPT[acquires]((received as Call).rows))
+      if (operation === 'Send') police.acquire(ACQUIRED[acquires]((received as Call).rows))
       acting(socket, received)
     }
     return
   }
-  const fire = FIRE[when](police, operation, acting)
+  const start = EARLY_STARTS[when](police, operation, acting)
   const before = BEFORE[operation]
-  if (before === undefined) return fire()
+  if (before === undefined) return start()
   police.on[before] = (socket, received) => {
-    fire()
+    start()
     response(before === 'GenerateToken' ? loginReply(0) : successReply(received as Call))(socket, received)
   }
 }
 
 /** Starts misbehaviours that happen before the request is complete. */
-const FIRE: Readonly<
+const EARLY_STARTS: Readonly<
   Record<
     NonNullable<Misbehaviour['when']>,
     (police: StandIn, operation: Attacked, acting: ReturnType<Misbehaviour['act']>) => () => void
@@ -62,7 +62,7 @@ const FIRE: Readonly<
     police.firstByte = async (begun, socket) => {
       if (begun !== operation) return
       acting(socket, { head: '', body: '' })
-      throw new Error('what comes after is not read')
+      throw new Error('the rest of the request is not read')
     }
   }
 }

@@ -169,7 +169,7 @@ t.test('guests who were not sent stay missing when others of the booking were se
   })
 })
 
-t.test('sent guests of a booking that is cancelled wait for the receipt, and are due to nobody', async (t) => {
+t.test('sent guests of a cancelled booking wait for the receipt, and are not due', async (t) => {
   for (const stato of ['annullata', 'non_presentato']) {
     const id = await booked(2, 1)
     const { call } = server
@@ -188,7 +188,7 @@ t.test('sent guests of a booking that is cancelled wait for the receipt, and are
   }
 })
 
-t.test('a failed fetch is repeated after 10 minutes, rejected credentials after 15 in spite of checks', async (t) => {
+t.test('a failed fetch is repeated after 10 minutes, and rejected credentials after 15 despite checks', async (t) => {
   await booked()
   police.on.Ricevuta = RESET
   const asks = async (hour: number, minute: number) => {

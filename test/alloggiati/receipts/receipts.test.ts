@@ -25,7 +25,7 @@ import { build, type TestApp } from '#test/helper.ts'
 
 const realToday = testClock().today()
 const yesterday = addDays(realToday, -1)
-/** A day whose receipt is final at any hour. Yesterday's receipt is final only from 02:00 on. */
+/** The receipt of this day is final at any hour. Yesterday's receipt is final only from 02:00 on. */
 const lately = addDays(realToday, -2)
 const path = (day: Day) => `/api/alloggiati/ricevute?data=${day}`
 const none = response(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
@@ -38,12 +38,12 @@ function receiptReply (pdf: Buffer): Behaviour {
 }
 
 const clock = clockAt(`${today}T12:00:00Z`)
-/** Shared servers, which each test empties. */
+/** Shared servers, which each test resets. */
 const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
 const real = await production(t, police)
 
-t.test('today, the future and days over 30 days ago are a 404 without a call to the service', async (t) => {
+t.test('for today, the future and days over 30 days ago the server returns 404 without a call', async (t) => {
   const { call } = await emptied(real, police)
   for (const [day, error] of [
     [realToday, /dal giorno dopo/], [addDays(realToday, 1), /dal giorno dopo/], [addDays(realToday, 400), /dal giorno/],
@@ -112,7 +112,7 @@ t.test('a PDF that cannot be read is stored without totals', async (t) => {
   t.same(await app.sql`select schedine, notti from ricevute`, [{ schedine: null, notti: null }])
 })
 
-t.test('a day without a receipt is a 404, and the next request calls the service again', async (t) => {
+t.test('a day without a receipt is answered with a 404, and the next request calls the service again', async (t) => {
   const { app, call } = await emptied(real, police)
   for (const reply of [none, response(plainResponse('Ricevuta'))]) {
     police.on.Ricevuta = reply
@@ -139,7 +139,7 @@ t.test('a service that is down or refuses the login causes a 503, and not a miss
   t.type(down.headers['retry-after'], 'string')
 })
 
-t.test('a request with a day that does not exist, or without a day, is a 400', async (t) => {
+t.test('a request with a day that does not exist, or without a day, is answered with a 400', async (t) => {
   const { call } = await emptied(sandbox)
   for (const query of ['', '?data=', '?data=ieri', '?data=2026-02-30', '?data=2026-11-2', '?data=2026-11-20&altro=1']) {
     t.equal((await call('GET', `/api/alloggiati/ricevute${query}`)).statusCode, 400, query)
@@ -246,7 +246,7 @@ t.test('a copy from before two in the morning is replaced by the next one, but l
   t.match(await keptOf(w), [{ schedine: 2, notti: 4 }])
 })
 
-t.test('a stored receipt without totals is parsed again, and then proves its day', async (t) => {
+t.test('a stored receipt without totals is parsed again, and then its day is reconciled', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-21T10:00:00Z')
   const id = await w.sent({ at: `${DAY}T17:00:00Z`, seen: 'K' })
   await w.archive.fetchReceipt(DAY)
@@ -267,7 +267,7 @@ t.test('a stored receipt without totals is parsed again, and then proves its day
 
 const PATH = '/api/alloggiati/verifica-ricevute'
 
-/** Empties the shared server and sets its clock to the tests' day. `on` sets the clock to another day. */
+/** Resets the shared server and sets its clock to the tests' day. `on` sets the clock to another day. */
 async function setUp () {
   clock.set(noon(today))
   const server = await emptied(sandbox)
@@ -304,7 +304,7 @@ async function book (
   }
 }
 
-/** Each name belongs to another guest, with a document of that name. */
+/** A guest whose document is derived from the name, so each name is another person. */
 const guest = (nome: string, changes: Schedina = {}) => single({ nome, numero_documento: `CA00${nome}`, ...changes })
 
 async function send (server: TestApp, nome: string, booking: Pick<Booked, 'prenotazione_id' | 'check_in'>) {
@@ -347,7 +347,7 @@ async function correct ({ app, call }: TestApp, { prenotazione_id }: Booked, rig
   if (asked.statusCode !== 201) throw new Error(asked.body)
 }
 
-/** The ids of missing bookings, and of bookings that wait only for a receipt. */
+/** The ids of bookings with unsent guests, and of bookings that wait only for a receipt. */
 async function missing (server: TestApp) {
   const { mancanti, in_attesa } = await verified(server)
   const ids = (bookings: Booked[]) => bookings.map(({ prenotazione_id }) => prenotazione_id)
@@ -391,7 +391,7 @@ t.test(
   }
 )
 
-t.test('da and a limit the days of check-in, and later arrivals are never checked', async (t) => {
+t.test('the parameters da and a limit the days of check-in, and later arrivals are never checked', async (t) => {
   const { server } = await setUp()
   for (const day of ['2026-11-01', '2026-11-10', '2026-11-20', '2026-12-24']) await book(server, `Ospite ${day}`, day)
   const days = async (query: string) =>
@@ -460,7 +460,7 @@ t.test('a booking is covered only when its number of guests is acquired and on a
   t.match(await verified(last), { totale_ricevute: 1, mancanti: [], in_attesa: [] })
 })
 
-t.test('after a change of a booking, only sent guests whom it still has count', async (t) => {
+t.test('after a change of a booking, only sent guests who are still in it count', async (t) => {
   const { server, on } = await setUp()
   const nobody = async () => {}
   /** Changes of a booking with one guest after the Send. */
@@ -492,7 +492,7 @@ t.test('after a change of a booking, only sent guests whom it still has count', 
   covered.push(unsaved.prenotazione_id)
   uncovered.push(later.prenotazione_id)
   const { mancanti, in_attesa } = await missing(server)
-  t.same(in_attesa, covered, 'what counts waits for its receipt')
+  t.same(in_attesa, covered, 'covered guests wait for their receipt')
   t.same(new Set(mancanti), new Set(uncovered))
 
   const next = on('2026-11-22')
@@ -524,7 +524,7 @@ t.test('a guest sent with wrong data counts after the questura was asked to corr
   t.same((await verified(next)).mancanti, [], 'other rows count for unsaved guests')
 })
 
-t.test('guests sent for a deleted booking cover the booking entered again, once', async (t) => {
+t.test('guests sent for a deleted booking cover only one booking that is entered again', async (t) => {
   const { server, on } = await setUp()
   const enter = async (nome: string, guests = 1) => {
     const booking = await book(server, nome, today, guests)
@@ -551,7 +551,7 @@ t.test('guests sent for a deleted booking cover the booking entered again, once'
   t.same((await missing(next)).mancanti, [third.prenotazione_id], 'one row covers one guest')
 })
 
-t.test('a row on a receipt covers one guest, only for the 30 nights from its arrival', async (t) => {
+t.test('a row on a receipt covers one guest, even one who was first sent after 30 nights', async (t) => {
   const { server } = await setUp()
   const day = addDays(today, -1)
   const [four, covered] = [await book(server, 'Quattro', day, 4), await book(server, 'Coperta', today)]
@@ -565,8 +565,9 @@ t.test('a row on a receipt covers one guest, only for the 30 nights from its arr
   await server.app.sql`update invii set stato = 'ricevuto'`
   await server.app.sql`alter table invii enable trigger user`
   t.match(await verified(server), {
-    totale_ricevute: 1,
-    mancanti: [{ nome_cognome: 'Lunga' }, { nome_cognome: 'Quattro', ospiti_mancanti: 3 }, { nome_cognome: 'Prima' }]
+    totale_ricevute: 2,
+    mancanti: [{ nome_cognome: 'Quattro', ospiti_mancanti: 3 }, { nome_cognome: 'Prima' }],
+    proroghe: []
   })
 })
 

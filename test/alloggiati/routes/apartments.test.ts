@@ -10,7 +10,7 @@ import { build, type TestApp } from '#test/helper.ts'
 
 const PATH = '/api/v1/invii/giornata'
 const today = testClock().today()
-/** The shared server, which each test empties. */
+/** The shared server, which each test resets. */
 const police = await standIn(t)
 const real = await production(t, police)
 
@@ -59,7 +59,7 @@ const DAY: Row[] = [
   ]
 ]
 
-t.test('a day is sent with the apartment of each booking, and lists those without one as not ready', async (t) => {
+t.test('a day is sent with the apartment of each booking, and bookings without one are not ready', async (t) => {
   for (const [title, body, states, lines] of DAY) {
     const server = await emptied(real, police)
     await book(server, 3)
@@ -91,7 +91,7 @@ t.test('an account that used an apartment in the last days sends no booking with
   t.same(sent(), { [guest(1)]: '000007', [guest(2)]: '000008' })
 })
 
-/** Later requests for a booking of one guest, sent yesterday for one night in apartment 7, who stays until tomorrow. */
+/** Requests for a guest who was sent yesterday for one night in apartment 7, and who stays until tomorrow. */
 const LATER: [title: string, method: string, body: object][] = [
   ['a Send of the booking', '/api/v1/prenotazioni/1/invio', { dal: today }],
   ['a dry run of it', '/api/v1/prenotazioni/1/invio', { dal: today, testMode: true }],
@@ -117,7 +117,7 @@ t.test('a booking keeps the apartment of its earlier Sends, unless the request n
   }
 })
 
-t.test('guests sent after the others get the same apartment, and several apartments must be told apart', async (t) => {
+t.test('guests sent after the others get the same apartment, and a request must choose between several', async (t) => {
   const { call } = await emptied(real, police)
   await create(call, { check_in: today, numero_ospiti: 4 })
   const send = async (count: number, body: object) => {
@@ -134,7 +134,7 @@ t.test('guests sent after the others get the same apartment, and several apartme
   t.same(sent(), { [guest(1)]: '000007', [guest(2)]: '000007', [guest(3)]: '000008', [guest(4)]: '000008' })
 })
 
-t.test('apartments and bookings of a day that contradict or repeat each other are a 400', async (t) => {
+t.test('apartments and bookings of a day that contradict or repeat each other are answered with a 400', async (t) => {
   const server = await emptied(real, police)
   await book(server, 1)
   const refused: [body: object, fields: string[]][] = [
@@ -164,7 +164,7 @@ t.test('for an unknown apartment the error names the known ones, or the list tha
   const { id } = await create(call, { check_in: today, numero_ospiti: 1 })
   await saveGuests(call, id, [guestNo(1)])
   const body = { prova: true, appartamenti: [at(id, 99)] }
-  t.equal((await call('POST', PATH, body)).statusCode, 200, 'an account that lists none is not judged')
+  t.equal((await call('POST', PATH, body)).statusCode, 200, 'an account without a list accepts any apartment')
   const { admin } = administrator(server)
   const added = await admin('POST', '/api/v1/appartamenti', {
     descrizione: 'Casa', comune_codice: '412058091', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti'

@@ -18,7 +18,7 @@ import { build, type TestApp } from '#test/helper.ts'
 const sandbox = await build(t, { TODAY: today })
 
 t.test(
-  'in sandbox mode every response of the police area names the sandbox, even errors, and in production none does',
+  'in sandbox mode every police response, even an error, has X-Alloggiati-Mode, and in production none does',
   async (t) => {
     const real = await production(t, await standIn(t))
     for (const { call, mode } of [{ ...sandbox, mode: 'sandbox' }, { ...real, mode: undefined }]) {
@@ -48,7 +48,7 @@ t.test('valida responds with 200 for valid and invalid records, and does not cal
   t.same(await app.sql`select from sandbox_token`, [])
 })
 
-t.test('a stored guest and a whole booking are accepted unchanged', async (t) => {
+t.test('a stored guest and its booking are accepted as the API returned them', async (t) => {
   const { call } = await emptied(sandbox)
   const { id } = await create(call, { nome_cognome: 'Marco Provetti', check_in: today, numero_ospiti: 1 })
   const { tipo_alloggiato, ...stored } = single()
@@ -65,7 +65,7 @@ t.test('a stored guest and a whole booking are accepted unchanged', async (t) =>
   })
 })
 
-t.test('a body that violates the schema is a 400 that names the field', async (t) => {
+t.test('a body that violates the schema is answered with a 400 that names the field', async (t) => {
   const { call } = await emptied(sandbox)
   const cases: Record<string, object> = {
     ospiti: { prenotazione: soggiorno },
@@ -82,7 +82,7 @@ t.test('a body that violates the schema is a 400 that names the field', async (t
   t.equal((await call('POST', '/api/alloggiati/valida', { ospiti: [], prenotazione: soggiorno })).statusCode, 400)
 })
 
-t.test('q searches every list, and limit limits each', async (t) => {
+t.test('q filters the lists, limit shortens them, and an invalid query is answered with a 400', async (t) => {
   const { call } = sandbox
   const found = (await call('GET', '/api/alloggiati/codici?q=forl%C3%AC&limit=2')).json()
   t.match(found.comuni, [{ codice: '408140012', descrizione: /^FORLI'/ }, {}])
@@ -112,7 +112,7 @@ t.test(
 )
 
 t.test(
-  'a refused token does not mean an empty list of apartments: the refresh stops, and the next one makes a new login',
+  'a refused token is no empty apartment list: the download fails, and the next one logs in',
   async (t) => {
     const police = await standIn(t)
     const { app, dataDir } = await production(t, police)
@@ -131,7 +131,7 @@ t.test(
   }
 )
 
-/** The work of the job on the database of a server, with a separate police service. */
+/** The refresh job's source and download, with its own police service. */
 async function refresher (t: Test, { app, dataDir, url }: TestApp) {
   const config = readConfig({ DATA_DIR: dataDir, DATABASE_URL: url, TODAY: today })
   const { service, close } = await policeService({
@@ -188,7 +188,7 @@ t.test(
   }
 )
 
-t.test('when the service refuses, the response is a 422 with the text of the service', async (t) => {
+t.test('when the service refuses, the server returns 422 with the text of the service', async (t) => {
   const server = await emptied(sandbox)
   const { admin } = administrator(server)
   const ceased = await admin('POST', APARTMENTS, { ...HOUSE, comune_codice: '401001501' })
@@ -206,7 +206,7 @@ t.test('when the service refuses, the response is a 422 with the text of the ser
   })
 })
 
-t.test('an invalid apartment is refused without a call to the service', async (t) => {
+t.test('an invalid apartment is refused', async (t) => {
   const server = await emptied(sandbox)
   const { admin } = administrator(server)
   for (const change of [
@@ -222,7 +222,7 @@ t.test('an invalid apartment is refused without a call to the service', async (t
   for (const id of ['-1', '1000000', 'uno']) t.equal((await admin('DELETE', `${APARTMENTS}/${id}`)).statusCode, 400, id)
 })
 
-t.test('an unreachable service is a 503, and no guest was sent', async (t) => {
+t.test('an unreachable service gives a 503', async (t) => {
   const police = await standIn(t)
   const { admin } = administrator(await production(t, police))
   await police.stop()
@@ -232,7 +232,7 @@ t.test('an unreachable service is a 503, and no guest was sent', async (t) => {
 })
 
 t.test(
-  'when the reply is lost, the request may have been executed, so the response never suggests a retry',
+  'when the reply is lost, the response is ESITO_SCONOSCIUTO, because the request may have been executed',
   async (t) => {
     const police = await standIn(t)
     const { admin } = administrator(await production(t, police))
@@ -243,7 +243,7 @@ t.test(
   }
 )
 
-t.test('the server runs without credentials, and requests that need them name the missing settings', async (t) => {
+t.test('the server runs without credentials, and requests that need them get CREDENZIALI_MANCANTI', async (t) => {
   const { app, call, ...server } = await build(t, { ALLOGGIATI_MODE: 'production' })
   const { admin } = administrator({ app, call, ...server })
   t.equal((await call('GET', '/health/live')).statusCode, 200)

@@ -4,7 +4,7 @@ import { create, saveGuests } from '#test/bookings/samples.ts'
 import type { GiornataResponse } from '#schemas/giornata.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { listsOf } from '#src/alloggiati/schedine/day/send-day.ts'
-import type { DayBooking } from '#src/alloggiati/schedine/day/day-overview.ts'
+import type { DayBooking } from '#src/alloggiati/schedine/day/day-booking.ts'
 import { addDays, italianDay } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { administrator, deliveryOver } from '#test/alloggiati/ledger/administrator.ts'
@@ -44,7 +44,7 @@ async function sendDay ({ call }: TestApp, body: object = {}, key = ''): Promise
 const states = ({ prenotazioni }: GiornataResponse) =>
   Object.fromEntries(prenotazioni.map(({ prenotazione_id, stato }) => [prenotazione_id, stato]))
 
-/** The shared server, which each test empties. */
+/** The shared server, which each test resets. */
 const police = await standIn(t)
 const real = await production(t, police)
 
@@ -94,12 +94,28 @@ t.test('a dry run of the day lists ready, incomplete and sent bookings, and send
   t.equal(police.calls.length, calls)
   t.match(await sendDay(server, { prenotazioni: [wrong] }), { totale_prenotazioni: 1, totali: { incompleta: 1 } })
   const elsewhere = await server.call('POST', PATH, { prenotazioni: [ready, 4711] })
-  t.match(elsewhere.json(), { status: 400, dettagli: [{ campo: 'prenotazioni', messaggio: /4711/ }] })
+  t.match(elsewhere.json(), { status: 400, dettagli: [{ campo: 'prenotazioni', messaggio: /: 4711\. Indicare in «data».*«confermata»$/ }] })
   for (const data of ['0001-01-01', addDays(today, -401), addDays(today, 401), '9999-12-20']) {
     const far = await server.call('POST', PATH, { data, prova: true })
     t.match(far.json(), { status: 400, dettagli: [{ campo: 'data', messaggio: /400 giorni/ }] }, data)
   }
   for (const days of [-400, 400]) t.match(await sendDay(server, { data: addDays(today, days), prova: true }), {})
+})
+
+t.test('the day lists the warnings of the rules for each unsent booking', async (t) => {
+  const server = await emptied(real, police)
+  const ready = await book(server, [guestNo(1), guestNo(2, { cognome: 'Zoltàn' })])
+  const wrong = await book(server, [guestNo(3, { cognome: 'Zoltàn', sesso: null })])
+  const folded = { campo: 'cognome', messaggio: 'Il cognome viene comunicato come «ZOLTAN»' }
+  const previewed = await sendDay(server, { prova: true })
+  t.match(previewed.prenotazioni, [
+    { prenotazione_id: ready, stato: 'pronta', errors: [], warnings: [{ ospite: 1, ...folded }] },
+    { prenotazione_id: wrong, stato: 'incompleta', errors: [{ campo: 'sesso' }], warnings: [{ ospite: 0, ...folded }] }
+  ])
+  const { warnings } = (await server.call('POST', `/api/v1/prenotazioni/${ready}/schedine`, {})).json()
+  t.same(previewed.prenotazioni[0]!.warnings, warnings)
+  t.match((await sendDay(server)).prenotazioni, [{ stato: 'acquisita', warnings: [] }, { stato: 'incompleta' }])
+  t.match((await sendDay(server)).prenotazioni, [{ stato: 'gia_inviata', warnings: [] }, { stato: 'incompleta' }])
 })
 
 t.test('an incomplete booking with guests who were or may have been sent shows the reference', async (t) => {
@@ -340,7 +356,7 @@ function bookingOf (prenotazione_id: number, families: readonly number[]): DayBo
   const starts = families.map((_, n) => families.slice(0, n).reduce((sum, size) => sum + size, 0))
   const leaders = families.flatMap((size, n) => Array.from({ length: size }, () => starts[n]!))
   const rows = { ospiti: leaders.length, numero_ospiti: leaders.length }
-  const ready = { records: leaders.map(() => record!), lines: leaders.map(() => ''), leaders, versione: 1 }
-  const nothing = { ricevute: [], errors: [], schedine: [] }
+  const ready = { records: leaders.map(() => record!), lines: leaders.map(() => ''), leaders, versione: 1, account: '' }
+  const nothing = { ricevute: [], errors: [], warnings: [], schedine: [] }
   return { prenotazione_id, nome_cognome: '', stato: 'pronta', ...rows, ...nothing, nights: 3, ready }
 }

@@ -125,7 +125,7 @@ t.test('just after midnight the last day is counted in Rome', async (t) => {
   clock.set(`${today}T12:00:00+01:00`)
 })
 
-t.test('the service still accepts only today and yesterday, and its refusal mentions the file', async (t) => {
+t.test('an arrival before yesterday is refused for the service, and the error mentions the file', async (t) => {
   const body = { ospiti: [single()], prenotazione: stay(addDays(today, -2)) }
   for (const url of ['/api/alloggiati/invio', '/api/alloggiati/valida']) {
     t.match((await call('POST', url, body)).json().errors, [

@@ -145,7 +145,7 @@ t.test('a name stored instead of a code is accepted, and the check of the bookin
   }
 })
 
-t.test('an apartment whose comune is no code is refused, and the error names the code', async (t) => {
+t.test('an apartment whose comune is not a code is refused, and the error names the code', async (t) => {
   const { admin } = administrator(server)
   const apartment = { descrizione: 'Casa', indirizzo: 'Via dei Prati, 8', proprietario: 'Ada Provetti' }
   for (const [text, code] of [

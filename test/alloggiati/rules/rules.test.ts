@@ -65,7 +65,7 @@ t.test('a leader and the members directly after form one group', async (t) => {
   t.same(groupsOf([]), [])
 })
 
-t.test('a member that does not follow its leader is a separate group, and so are members after it', async (t) => {
+t.test('a member that does not follow its leader is a separate group, with the members after it', async (t) => {
   t.same(groupsOf(['19', '19']), [[0], [1]])
   t.same(groupsOf(['17', '20', '19']), [[0], [1], [2]])
   t.same(groupsOf(['17', '19', '16', '19']), [[0, 1], [2], [3]])
@@ -201,7 +201,7 @@ t.test('when nights and departure disagree, the nights are used, with a warning'
   t.match(warnings, [{ campo: 'numero_notti', messaggio: /\(3\) e check_out \(26\/11\/2026: 5\)/ }])
 })
 
-t.test('a guest with only one name gets a hint how to enter it, and one without any name does not', async (t) => {
+t.test('a guest with only one name gets advice on how to enter it, and one without any name does not', async (t) => {
   for (const changes of [{ nome: '' }, { cognome: '' }]) {
     t.match(check([single(changes)]).errors, [{ messaggio: /un nome solo.*indicare «(MARCO|PROVETTI)» anche qui/ }])
   }
@@ -311,7 +311,7 @@ const value = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 60 }) }
 )
 const changes = fc.dictionary(fc.constantFrom(...guestFields), value, { maxKeys: 3, noNullPrototype: true })
-/** Right lists, in which a guest here and there was changed. */
+/** Valid lists, in which some guests were changed. */
 const lists = fc
   .array(
     fc.tuple(

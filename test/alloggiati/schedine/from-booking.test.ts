@@ -13,7 +13,7 @@ import { create, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
-/** Creates a booking with these guests; null for unknown fields. */
+/** Creates a booking with these guests. Null for unknown fields. */
 async function booked ({ call }: TestApp, guests: readonly object[], changes: object = {}): Promise<number> {
   const { id } = await create(call, { check_in: today, numero_ospiti: Math.max(1, guests.length), ...changes })
   const saved = await saveGuests(call, id, [...guests])
@@ -27,7 +27,7 @@ const records = async ({ call }: TestApp, id: number, body?: object) =>
 const send = async ({ call }: TestApp, id: number, body?: object, headers?: Record<string, string>) =>
   call('POST', `/api/v1/prenotazioni/${id}/invio`, body, headers)
 
-/** Shared servers, which each test empties. */
+/** Shared servers, which each test resets. */
 const clock = clockAt(`${today}T12:00:00Z`)
 const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
@@ -201,7 +201,7 @@ t.test('after a correction, a guest is sent as another one only after a confirma
       'alter table invii_conferme enable trigger user'
   )
   t.match(await verify(), { integra: false, prima_riga_errata: { invio: 2, motivo: 'manca la conferma' } },
-    'that the word is taken away is seen, although no row was confirmed')
+    'the removal of the confirmation is detected, although no row was confirmed')
 })
 
 t.test('a booking that was moved after its Send is sent again once, after a confirmation', async (t) => {
@@ -432,7 +432,7 @@ t.test('a submission belongs to the booking that it names', async (t) => {
   t.same(await server.app.sql`select prenotazione_id from invii`, [{ prenotazione_id: id }])
 })
 
-t.test('a booking that does not exist is a 400, and nothing is sent', async (t) => {
+t.test('a booking that does not exist is answered with a 400, and nothing is sent', async (t) => {
   const server = await emptied(sandbox)
   const refused = await server.call('POST', '/api/alloggiati/invio', {
     ospiti: [single()],
@@ -445,7 +445,7 @@ t.test('a booking that does not exist is a 400, and nothing is sent', async (t) 
 })
 
 t.test(
-  'without a name, it belongs to the booking with the main guest and that arrival, in either order of names',
+  'a submission that names no booking belongs to the one with its main guest and arrival, in any order of names',
   async (t) => {
     const server = await emptied(sandbox)
     await book(server, 'Marco Provetti', '2026-11-20')

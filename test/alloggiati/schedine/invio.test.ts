@@ -17,7 +17,7 @@ const LEDGER = ['invii', 'invii_schedine', 'invii_tentativi', 'invii_numerazione
 const sizes = async ({ app }: TestApp) =>
   Promise.all(LEDGER.map(async (name) => (await app.sql`select from ${app.sql(name)}`).length))
 
-/** Shared servers, which each test empties. */
+/** Shared servers, which each test resets. */
 const clock = clockAt(`${today}T12:00:00Z`)
 const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
@@ -71,7 +71,7 @@ t.test('a Send gives the warnings that the validation gives, with the place of e
   for (const [url, body, avvisi] of sends) t.same((await call('POST', url, body)).json().avvisi, avvisi, url)
 })
 
-t.test('own days of a guest count for record, booking and ledger, and one list has one arrival', async (t) => {
+t.test('a guest\'s own days are checked, sent and recorded, and a list has one day of arrival', async (t) => {
   const { call } = await emptied(sandbox)
   const arrival = addDays(today, -1)
   const prenotazione = { check_in: arrival, numero_notti: 40 }
@@ -230,7 +230,7 @@ t.test('a guest who was edited after the Send counts as the same guest', async (
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-t.test('another guest, and the same one for other nights, are sent', async (t) => {
+t.test('another guest is sent, and the same guest is sent for other nights', async (t) => {
   const { call } = await emptied(sandbox)
   await call('POST', '/api/alloggiati/invio', body())
   const others = [
@@ -398,7 +398,7 @@ t.test('no confirmation sends the same person again, before or after the first S
   t.equal((await app.sql`select from sandbox_schedine`).length, rows)
 })
 
-t.test('a confirmation without a reason, or the reverse, is a 400 that names the missing field', async (t) => {
+t.test('a confirmation without a reason, or the reverse, returns a 400 that names the missing field', async (t) => {
   const { call } = await emptied(sandbox)
   const bad: [object, string][] = [
     [{ confermo_diverso: true }, 'motivo'],

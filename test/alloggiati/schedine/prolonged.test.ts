@@ -17,10 +17,10 @@ import { runJob } from '#test/run-job.ts'
 
 const first = '2026-11-28'
 const clock = clockAt(`${first}T12:00:00Z`)
-/** The shared server, which each row of a table empties. */
+/** The shared server, which each row of a table resets. */
 const shared = await build(t, {}, undefined, { clock })
 const at = (day: Day) => clock.set(`${day}T12:00:00Z`)
-/** The day with this number of days after the first. */
+/** The day `n` days after the first. */
 const on = (n: number) => addDays(first, n)
 
 interface Desk {
@@ -300,7 +300,7 @@ t.test('a prolonged stay is due only for the guests who stay', async (t) => {
   t.same((await lines()).at(-1), `${on(1)}+2`)
 })
 
-t.test('a member who stays when the leader has left needs a document, and every answer says why', async (t) => {
+t.test('a member who stays when the leader has left needs a document, and every response says why', async (t) => {
   const left = [guestNo(1, { tipo_alloggiato: '17', partenza: on(1) }), member('19', 'ANNA')]
   const { id, send, put, day, server: { call } } = await desk(left, { numero_notti: 1 })
   await send()
@@ -337,7 +337,7 @@ t.test('a guest whose arrival is due is not due for later nights, in any list', 
   }
 })
 
-t.test('no list of guests declares a night twice, and one for later nights needs no confirmation', async (t) => {
+t.test('a list of guests declares no night twice, and a list for later nights needs no confirmation', async (t) => {
   const { id, put, send, server: { call }, lines } = await desk(one, { numero_notti: 2 })
   await send()
   await put({ check_out: on(6) })
@@ -356,7 +356,7 @@ t.test('no list of guests declares a night twice, and one for later nights needs
   t.same(await lines(), [`${first}+2`, `${on(2)}+1`, `${on(3)}+3`])
 })
 
-t.test('days of a guest outside the stay, or too many guests in a night, are a 400', async (t) => {
+t.test('days of a guest outside the stay, or too many guests in a night, are answered with a 400', async (t) => {
   const { id, server: { call } } = await desk(one, { numero_notti: 4, numero_ospiti: 2 })
   const refused: [guests: object[], fields: string[]][] = [
     [[days(1, -1)], ['dati[0].arrivo']],
@@ -438,7 +438,7 @@ t.test('a guest who was corrected after the Send is sent from another day only a
   t.same(await lines(), [`${first}+4`])
 })
 
-t.test('a row that begins before its guest\'s corrected arrival counts once a correction is requested', async (t) => {
+t.test('a row that begins before its guest\'s corrected arrival counts after a correction is requested', async (t) => {
   const two = { numero_notti: 4, numero_ospiti: 2 }
   const { id, put, send, missing, server: { call } } = await desk([days(1, null)], two)
   await send()
@@ -476,7 +476,7 @@ t.test('a guest whose name and document were corrected is due from the first nig
   t.same([...await prolonged(), ...await alarmed()], [])
 })
 
-t.test('nights declared by certified mail are missing in no list, and cannot be declared twice', async (t) => {
+t.test('nights declared by certified mail are not listed as missing, and cannot be declared twice', async (t) => {
   const { id, send, put, day, missing, prolonged, alarmed, server } = await desk(one, {})
   const { admin } = administrator(server)
   const filed = { motivo: 'Proroga trovata tardi', protocollo: 'PEC 4711' }
@@ -508,7 +508,7 @@ t.test('nights declared by certified mail are missing in no list, and cannot be 
   t.match((await admin('GET', `${INVII}/verifica`)).json(), { integra: true })
 })
 
-t.test('an arrival declared by certified mail is missing in no list', async (t) => {
+t.test('an arrival declared by certified mail is not listed as missing', async (t) => {
   const { id, send, missing, alarmed, day, server } = await desk([guestNo(1), guestNo(2)], { numero_notti: 4 })
   at(on(1))
   t.match(await missing(), [{ ospiti_mancanti: 2 }])
@@ -524,7 +524,7 @@ t.test('an arrival declared by certified mail is missing in no list', async (t) 
   t.match(await send({ solo_mancanti: true }), { statusCode: 409, codice: 'NULLA_DA_INVIARE' })
 })
 
-t.test('a guest who stays longer, and whose name and document were replaced, is missing only once', async (t) => {
+t.test('a guest who stays longer, with a replaced name and document, is missing only once', async (t) => {
   const { id, put, send, prolonged, missing, alarmed, server: { call } } = await desk(one, {})
   await send()
   await saveGuests(call, id, [guestNo(9)])

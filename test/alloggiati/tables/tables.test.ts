@@ -47,7 +47,7 @@ t.test('a search for the car sign or ISO code of a state returns this state firs
   t.match(codici(tables, { q: 'RM' }), { comuni: [{ codice: '412058091' }], province: [{ codice: 'RM' }] })
 })
 
-t.test('six digits are looked up in the table, because today\'s ISTAT code can be that of a ceased row', async (t) => {
+t.test('six digits are looked up in the table, because today\'s ISTAT code can belong to a ceased row', async (t) => {
   t.same(tables.comuniByShortCode('058091').map(({ codice }) => codice), ['412058091'])
   t.match(
     tables.comuniByShortCode('040012'),

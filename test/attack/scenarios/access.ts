@@ -2,11 +2,11 @@ import { randomBytes, randomUUID } from 'node:crypto'
 import { SCOPES } from '#schemas/api-key.ts'
 import { device } from '#test/identity/factors/device.ts'
 import { pngOf } from '#test/services/images/hostile.ts'
-import { ask, bearer, guardedDoors, mintKey, opened, person, signIn, type Credentials } from '../requests.ts'
+import { allowed, ask, bearer, guardedOperations, mintKey, person, signIn, type Credentials } from '../requests.ts'
 import type { Scenario, Shown } from '../scenario.ts'
 import { fillBookings, onTarget, type Target } from '../target.ts'
 
-/* Attacks on rights. Each tries many credentials, and counts those that open something. */
+/* Attacks on rights. Each tries many credentials, and counts those that give access. */
 
 const MANY = { RATE_LIMIT_LOGIN_MAX: '1000' }
 
@@ -19,37 +19,37 @@ const ROLES = [
   'Admin', 'admin ', 'amministratore', 'service_role', 'supabase_admin', 'authenticated', ' ', ['admin'], true
 ]
 
-/** Roles that only look like those of an administrator, and a role that the person wrote. */
-export const roles = access('roles that nobody knows', async (target) => {
-  const doors = await guardedDoors(target)
+/** Roles that resemble an administrator's, and a role that the person wrote into their own metadata. */
+export const roles = access('unknown roles', async (target) => {
+  const operations = await guardedOperations(target)
   const faults: string[] = []
   for (const role of ROLES) {
     const { session } = await person(target, role)
     await ask(target, 'PUT', '/auth/v1/user', session, { data: { role: 'admin', roles: ['admin'] } })
-    faults.push(...(await opened(target, doors, session)).map((door) => `${JSON.stringify(role)} opens ${door}`))
+    faults.push(...(await allowed(target, operations, session)).map((each) => `${JSON.stringify(role)}: ${each}`))
   }
-  return { figures: { roles: ROLES.length, requests: ROLES.length * doors.length, opened: faults.length }, faults }
+  return { figures: { roles: ROLES.length, requests: ROLES.length * operations.length, opened: faults.length }, faults }
 })
 
-/** Keys of an administrator with one scope each. Each operation needs one scope, so no two keys open the same. */
+/** Keys of an administrator with one scope each. Each operation needs one scope, so no two keys may use the same. */
 export const scopes = access('keys beyond their scopes', async (target) => {
   const { session } = await person(target, 'admin')
-  const doors = await guardedDoors(target)
+  const operations = await guardedOperations(target)
   const open: Record<string, string[]> = {}
   for (const scope of SCOPES) {
     const { credentials } = await mintKey(target, session, `?scopes=${scope}`)
-    open[scope] = await opened(target, doors, credentials)
+    open[scope] = await allowed(target, operations, credentials)
   }
   const all = Object.values(open).flat()
-  const changing = open.lettura!.filter((door) => /^(?:PUT|PATCH|DELETE) (?!\/api\/v1\/keys\/)/.test(door))
+  const changing = open.lettura!.filter((operation) => /^(?:PUT|PATCH|DELETE) (?!\/api\/v1\/keys\/)/.test(operation))
   return {
     figures: {
-      requests: doors.length * SCOPES.length,
+      requests: operations.length * SCOPES.length,
       ...Object.fromEntries(SCOPES.map((scope) => [scope, open[scope]!.length])),
       'opened by two': all.length - new Set(all).size,
       'changed by reading': changing.length
     },
-    faults: [...changing, ...all.filter((door, at) => all.indexOf(door) !== at)]
+    faults: [...changing, ...all.filter((operation, at) => all.indexOf(operation) !== at)]
   }
 })
 
@@ -57,17 +57,17 @@ export const scopes = access('keys beyond their scopes', async (target) => {
 export const firstPassword = access('the printed first password', async (target) => {
   await target.sql`update users set password_printed = true where email = ${target.env.ADMIN_EMAIL!}`
   const { answer: { access_token: token } } = await signIn(target, target.env.ADMIN_EMAIL!, target.env.ADMIN_PASSWORD)
-  const doors = await guardedDoors(target)
-  const faults = await opened(target, doors, bearer(token))
+  const operations = await guardedOperations(target)
+  const faults = await allowed(target, operations, bearer(token))
   const other = { password: randomBytes(16).toString('hex') }
   const { status } = await ask(target, 'PUT', '/auth/v1/user', bearer(token), other)
   return {
-    figures: { requests: doors.length, opened: faults.length, 'new password': status },
+    figures: { requests: operations.length, opened: faults.length, 'new password': status },
     faults: [...faults, ...(status === 200 ? [] : ['the password cannot be replaced'])]
   }
 })
 
-/** Links to a guest's document, after the credential that made each has ended. */
+/** Links to a guest's document, after the end of the credential that created them. */
 export const links = access('links that outlive their credential', async (target) => {
   const service = bearer(target.serviceKey)
   await fillBookings(target.sql, 1)
@@ -103,8 +103,8 @@ export const links = access('links that outlive their credential', async (target
   }
 })
 
-/** Redirects to an app of its own scheme, which other apps of a device may register too. */
-export const schemes = access('apps of a scheme of their own', async (target) => {
+/** Redirects to an app with a private URL scheme, which other apps of a device may register too. */
+export const schemes = access('apps with a private URL scheme', async (target) => {
   const owner = await person(target)
   const redirects = [APP, APP.replace('com', 'COM'), `${APP}#a`, 'javascript:alert(1)', 'data:text/html,a', 'intent://x']
   const locations: string[] = []

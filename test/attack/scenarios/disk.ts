@@ -6,12 +6,12 @@ import type { Scenario } from '../scenario.ts'
 import { onTarget } from '../target.ts'
 
 const MIB = 1024 ** 2
-/** Megabytes that uploads may fill, and those of each upload. */
+/** Megabytes that all uploads may fill, and megabytes of one upload. */
 const ROOM = 400
 const UPLOAD = 40
 const MOST = 40
 
-/** Uploads until the disk is full but for its reserve. Then bookings are still taken, and files deleted. */
+/** Uploads until only the reserve of the disk is free. The server must still accept bookings and delete files. */
 export const disk: Scenario = {
   name: 'uploads that fill the disk',
   async run () {

@@ -8,9 +8,9 @@ const ROWS = 200_000
 const CALLERS = 60
 const LISTS = ['/api/prenotazioni', '/api/alloggiati/verifica-ricevute?da=2020-01-01&a=2026-11-21']
 /** Maximum growth of memory in megabytes, compared with the idle server. */
-const MEMORY = 350
+const MEMORY = 250
 
-/** Many clients read full lists at once, and other clients request lists and never read them. */
+/** Many clients read full lists concurrently, and other clients request lists and never read them. */
 export const lists: Scenario = {
   name: 'full lists of 200,000 bookings',
   async run () {
@@ -65,7 +65,7 @@ function neverReads ({ port }: Target, path: string): Socket {
   return socket
 }
 
-/** After a while without reading: how many lists were started, and how many connections of these the server closed. */
+/** Waits without reading. Returns how many lists were started, and how many of their connections the server closed. */
 async function outcome (sockets: readonly Socket[], ms: number): Promise<{ accepted: number, cut: number }> {
   const accepted = new Set<Socket>()
   const closed = new Set<Socket>()

@@ -4,10 +4,10 @@ import { ask, bearer, signIn } from '../requests.ts'
 import { bounded, timed, type Scenario } from '../scenario.ts'
 import { onTarget, startTarget, type Target } from '../target.ts'
 
-/* One network takes all it can get of what callers share, slowly. A caller from another network must be served. */
+/* Clients of one network slowly use up shared resources. The server must still serve a caller of another network. */
 
 const SLOW = 40
-/** A client network has at most this many of the large bodies, and of the downloads, of callers without credentials. */
+/** Maximum large bodies, and maximum downloads, of one client network without credentials. */
 const SHARE = 16
 const VICTIM = { 'x-forwarded-for': '198.51.100.7' }
 const PROXIED = { TRUST_PROXY: '127.0.0.1', RATE_LIMIT_LOGIN_MAX: '1000' }

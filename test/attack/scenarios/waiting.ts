@@ -3,10 +3,10 @@ import { bounded, timed, type Scenario } from '../scenario.ts'
 import { onTarget } from '../target.ts'
 
 const AT_ONCE = 600
-/** Ten seconds for the turn, and the work of the database before and after it, on a busy machine. */
-const MOST_MS = 30_000
+/** Maximum response time: ten seconds in the queue, and the hash of a password on a busy machine. */
+const MOST_MS = 20_000
 
-/** More sign-ins at once than the server hashes passwords in ten seconds: each waits its turn, or is told to retry. */
+/** Sends more sign-ins together than the server hashes in ten seconds. Each waits in the queue, or gets a 503. */
 export const waiting: Scenario = {
   name: `${AT_ONCE} sign-ins at once`,
   run: async () => await onTarget({ TRUST_PROXY: '127.0.0.1', RATE_LIMIT_LOGIN_MAX: '1000' }, async (target) => {

@@ -30,7 +30,7 @@ t.test('the first start creates a private, durable cluster, and a later start fi
   await second.stop()
 })
 
-t.test('after kill -9 of a server the cluster runs on, and the next server takes it over and stops it', async (t) => {
+t.test('after kill -9 of a server the cluster keeps running, and the next server takes it over', async (t) => {
   const dataDir = copyOf(t, self, made)
   const first = start(t, self, dataDir)
   await query(await first.url, 'create table kept as select 42 as value')
@@ -46,7 +46,7 @@ t.test('after kill -9 of a server the cluster runs on, and the next server takes
 
 t.test('a second server is refused in one line that names DATABASE_URL, and the first one keeps running', async (t) => {
   const dataDir = dataDirOf(t, self)
-  // Both servers start at once on an empty folder.
+  // Both servers start at the same time on an empty folder.
   const servers = [start(t, self, dataDir), start(t, self, dataDir)]
   const started = await Promise.all(servers.map(({ url }) => url.then(() => true, () => false)))
   t.same(started.toSorted(), [false, true])
@@ -136,7 +136,7 @@ t.test('an initdb killed with -9 is repeated, and its partial folder is removed'
   t.notOk(existsSync(join(dataDir, cut)))
 })
 
-t.test('a folder without a cluster of this version, or on a missing disk, is refused and unchanged', async (t) => {
+t.test('a folder without a cluster of this version, or on a missing disk, is refused and not changed', async (t) => {
   const old = copyOf(t, self, made)
   writeFileSync(join(old, 'postgres', 'PG_VERSION'), '17\n')
   await t.rejects(start(t, self, old).url, { message: /contiene PostgreSQL 17, [^\n]* PostgreSQL 18: [^\n]*$/ })

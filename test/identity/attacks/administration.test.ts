@@ -10,10 +10,10 @@ import { API_KEY, signIn } from '#test/helper.ts'
 import { site } from '#test/identity/mail/mailbox.ts'
 import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
-import { held, PASSWORD } from './held.ts'
+import { appWithLocks, PASSWORD } from './lock-waits.ts'
 
 const MASTER_KEY = Buffer.alloc(32, 7)
-const server = await held(t, { MASTER_KEY: MASTER_KEY.toString('base64') })
+const server = await appWithLocks(t, { MASTER_KEY: MASTER_KEY.toString('base64') })
 
 t.test('a change of a user by an administrator', async (t) => {
   const { app, token, person, signIn, sql } = server
@@ -52,7 +52,7 @@ t.test('a change of a user by an administrator', async (t) => {
     t.equal((await put(id, { user_metadata: {} })).statusCode, 404, 'the deleted user cannot sign in')
   })
 
-  t.test('a user created with a ban is banned, and bans have the length of Go durations', async (t) => {
+  t.test('a user can be created with a ban, and the length of a ban is a Go duration', async (t) => {
     const id = await person('dario@example.org', { ban_duration: '1h' })
     t.match((await signIn('dario@example.org')).json(), { error_code: 'user_banned' })
     const until = async () => Date.parse(
@@ -223,7 +223,7 @@ t.test('a field that users write about themselves never gives a right', async (t
   )
 })
 
-/** In lower case, composed or compatibility form, each of these addresses is `kate@example.org`, or looks like it. */
+/** Each address looks like `kate@example.org`, or becomes it in lower case, composed or compatibility form. */
 const FOREIGN = [
   '\u212Aate@example.org', // Kelvin sign
   'k\uff41te@example.org', // full-width a
@@ -282,7 +282,7 @@ const OTHER = 'canarino-un’altra-frase'
 const NOBODY = '00000000-0000-4000-8000-000000000000'
 
 t.test('neither the log at trace level nor the audit log contains a secret or personal data', async (t) => {
-  const { app, logs, sql, token } = await held(t, { LOG_LEVEL: 'trace' })
+  const { app, logs, sql, token } = await appWithLocks(t, { LOG_LEVEL: 'trace' })
   const service = await token({ service: true })
   const secrets = new Set<string>([service, API_KEY])
   const seen = new Map<string, Set<number>>()

@@ -7,7 +7,7 @@ import { profileOf } from '#src/identity/oauth/profile.ts'
 import { createFlow, exchangeCode, issueAuthCode } from '#src/identity/sign-in/flow-states.ts'
 import { callAs, bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
-import { held, PASSWORD } from './held.ts'
+import { appWithLocks, PASSWORD } from './lock-waits.ts'
 
 type Change = (tx: postgres.TransactionSql, id: string) => Promise<unknown>
 
@@ -17,7 +17,7 @@ const SOFT_DELETION: Change = (tx, id) => tx`update users set deleted_at = now()
 const UNCONFIRMED: Change = (tx, id) => tx`update users set email_confirmed_at = null where id = ${id}`
 const OTHER_PASSWORD: Change = (tx, id) => tx`update users set password_hash = 'x' where id = ${id}`
 
-const { app, token, person, signIn, sql, meanwhile, inTurn } = await held(t)
+const { app, token, person, signIn, sql, meanwhile, inTurn } = await appWithLocks(t)
 
 t.test('changes of a person during a sign-in', async (t) => {
   const sessionsOf = async (id: string) => (await sql`select id from sessions where user_id = ${id}`).length
@@ -117,7 +117,7 @@ t.test('a sign-in through an identity that is unlinked at the same time is refus
   }, signIn), { code: 'identity_not_found' })
 })
 
-t.test('changes of a person who is changing the own account', async (t) => {
+t.test('changes of a person who is changing their own account', async (t) => {
   let people = 0
   const signedIn = async () => {
     const email = `mutevole${++people}@example.org`
@@ -125,7 +125,7 @@ t.test('changes of a person who is changing the own account', async (t) => {
   }
   const put = (token: string, body: object) => callAs(app, token, 'PUT', '/auth/v1/user', body)
 
-  t.test('a session that has ended cannot change the password, or any other data', async (t) => {
+  t.test('a session that has ended cannot change the password or the metadata', async (t) => {
     for (const body of [{ password: 'una-frase-lunga-del-ladro' }, { data: { name: 'Ladro' } }]) {
       const { id, email, access_token } = await signedIn()
       const response = await meanwhile(async (tx) => {
@@ -138,7 +138,7 @@ t.test('changes of a person who is changing the own account', async (t) => {
     }
   })
 
-  t.test('a deleted or banned person cannot change any data', async (t) => {
+  t.test('a deleted or banned person cannot change the metadata', async (t) => {
     for (const change of [DELETION, BAN]) {
       const { id, access_token } = await signedIn()
       const response = await meanwhile((tx) => change(tx, id), () => put(access_token, { data: { name: 'Fantasma' } }))

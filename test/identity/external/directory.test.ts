@@ -79,7 +79,7 @@ t.test('the directory of an external provider', async (t) => {
       [{ object: `user:${id}`, details: { phase: 'asked' } }, { object: `user:${id}`, details: { phase: 'done' } }])
   })
 
-  t.test('an invalid or used address, a weak password and a caller who is no administrator are refused', async (t) => {
+  t.test('invalid or used addresses, weak passwords and non-administrators are refused', async (t) => {
     t.match((await callAs(admin, 'POST', '/api/operators', PIERO)).json(),
       { status: 409, codice: 'EMAIL_GIA_REGISTRATA' })
     t.match((await auditOf('utente_creato')).at(-1), { details: { phase: 'failed', codice: 'EMAIL_GIA_REGISTRATA' } })
@@ -111,7 +111,7 @@ t.test('the directory of an external provider', async (t) => {
       '/api/users')).json<Listed[]>().some(({ email }) => email === 'mai@example.org'))
   })
 
-  t.test('all users are listed, and separately the operators and administrators', async (t) => {
+  t.test('one list has all users, and another one only operators and administrators', async (t) => {
     const waiting = await idp.twin.token({ name: 'attesa', role: 'pending' })
     const there = (await idp.admin('GET', '/admin/users?per_page=1000') as { users: Listed[] }).users
     const users = (await callAs(admin, 'GET', '/api/users')).json<Listed[]>()
@@ -160,7 +160,7 @@ t.test('the directory of an external provider', async (t) => {
     t.same(await identitiesOf(token), ['email', 'google'])
   })
 
-  t.test('without the service key, administration responds with 503, and the rest works', async (t) => {
+  t.test('without the service key, administration responds with 503, and all other requests work', async (t) => {
     const bare = await build(t, { ...idp.environ, IDP_SERVICE_KEY: undefined }, undefined, PATIENT)
     for (const [method, url, body] of [
       ['POST', '/api/operators', PIERO], ['GET', '/api/operators', undefined], ['GET', '/api/users', undefined]
@@ -237,7 +237,7 @@ t.test('responses of other versions of the provider', async (t) => {
     }
   })
 
-  t.test('a new operator is requested in the provider’s protocol, and its refusal names the field', async (t) => {
+  t.test('a new operator is requested in the provider’s protocol, and a refusal names the field', async (t) => {
     const bodies: unknown[] = []
     const answering = (status: number, body: unknown) =>
       fake.answer((request, response) => {
@@ -280,7 +280,7 @@ const SECRET = 'CANARY-segreto-condiviso-di-almeno-32-byte'
 const PASSWORD = 'CANARY-una-frase-lunga-e-mia'
 const UNREACHABLE = { status: 503, codice: 'PROVIDER_NON_RAGGIUNGIBILE' }
 
-t.test('an external provider that becomes unavailable and returns', async (t) => {
+t.test('an external provider that becomes unavailable and recovers', async (t) => {
   const idp = await startProvider(t)
   const environ = {
     ...idp.environ, IDP_JWT_SECRET: SECRET, MASTER_KEY: randomBytes(32).toString('base64'), LOG_LEVEL: 'trace'
@@ -314,7 +314,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
   await idp.stop()
   const second = await build(t, { ...environ, DATABASE_URL: first.url }, undefined, PATIENT)
 
-  t.test('signed-in users continue to work, with tokens of known keys', async (t) => {
+  t.test('signed-in users keep their access if their tokens have a known key', async (t) => {
     t.equal(await status(anna), 200)
     t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
     t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)
@@ -344,12 +344,12 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
     t.equal(await status(idp.anonKey, second), 401)
   })
 
-  t.test('a session first seen after a revocation of all gets 503 until the provider responds', async (t) => {
+  t.test('a session first seen after all were revoked gets a 503 until the provider responds', async (t) => {
     t.match((await call(bearer(unseen))).json(), UNREACHABLE)
     t.equal(await status(gone), 401)
   })
 
-  t.test('only the service key administers while the provider is unavailable', async (t) => {
+  t.test('only the service key has administrator rights while the provider is unavailable', async (t) => {
     for (const headers of [bearer(anna), key]) {
       for (const url of ['/api/operators', '/api/users', '/api/v1/audit', '/api/v1/keys?tutte=true']) {
         t.match((await call(headers, 'GET', url)).json(), UNREACHABLE, url)
@@ -378,7 +378,7 @@ t.test('an external provider that becomes unavailable and returns', async (t) =>
     ])
   })
 
-  t.test('everything works again when the provider is back', async (t) => {
+  t.test('everything works again when the provider responds again', async (t) => {
     await idp.start()
     t.equal((await call(bearer(anna), 'GET', '/api/operators')).statusCode, 200)
     t.equal((await call(bearer(idp.serviceKey), 'POST', '/api/operators', operator)).statusCode, 200)

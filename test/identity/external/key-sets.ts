@@ -21,8 +21,8 @@ export const set = (...kids: string[]) => ({
 export type Behaviour = (response: ServerResponse) => void
 
 /**
- * A provider on loopback that publishes keys and counts requests. The cache in front of it has a clock that only the
- * test advances.
+ * A provider on loopback that publishes keys and counts requests. The cache of its keys has a clock that only the test
+ * advances.
  */
 export async function keyProvider (t: Test, first: object | Behaviour, options: Partial<JwksOptions> = {}) {
   const seen = { fetches: 0, paths: new Set<string>() }
@@ -76,7 +76,7 @@ const endless: Behaviour = (response) => {
   more()
 }
 
-/** Responses that are no key set, and the logged reason. */
+/** Responses that are not a key set, and the logged reason. */
 export const FAILURES: readonly [string, Behaviour, string][] = [
   ['an error', failing, 'status 500'],
   ['a 204', (response) => response.writeHead(204).end(), 'status 204'],

@@ -52,6 +52,12 @@ t.test('administrators of an external provider', async (t) => {
   const first = await server()
   const status = async (headers: Record<string, string>, url = ADMINS, { app }: TestApp = first) =>
     (await app.inject({ url, headers })).statusCode
+  t.test('/ is a page with the links of the service, because the desk needs the sign-in pages', async (t) => {
+    const page = await first.app.inject({ url: '/', headers: { accept: 'text/html' } })
+    t.match(page, { statusCode: 200, body: /href="\/docs".*href="\/health\/ready"/s })
+    t.equal((await first.app.inject({ url: '/oggi' })).statusCode, 404)
+  })
+
   const change = async (token: string, body: object) =>
     await idp.admin('PUT', `/admin/users/${claimsOf(token).sub}`, body)
   const keyOf = async (token: string, query = '') => {
@@ -158,7 +164,7 @@ t.test('administrators of an external provider', async (t) => {
     t.equal(answer, 401)
   })
 
-  t.test('a banned or deleted person\'s key cannot administer at once, and has no access after a minute', async (t) => {
+  t.test('when its person is banned or deleted, a key loses administrator rights at once, access later', async (t) => {
     const [banned, gone] = [
       await idp.twin.token({ name: 'dario', role: 'admin' }),
       await idp.twin.token({ name: 'elio', role: 'admin' })
@@ -175,7 +181,7 @@ t.test('administrators of an external provider', async (t) => {
     }
   })
 
-  t.test('without the service key API keys are neither created nor accepted, but tokens administer', async (t) => {
+  t.test('without the service key there are no API keys, but tokens still give administrator rights', async (t) => {
     const token = await idp.twin.token({ name: 'fulvia', role: 'admin' })
     const key = await keyOf(token)
     const bare = await server({ IDP_SERVICE_KEY: undefined, DATABASE_URL: first.url, DATA_DIR: first.dataDir })
@@ -217,7 +223,7 @@ t.test('sessions of an external provider', async (t) => {
   const statusOf = async ({ app }: TestApp, token: string, agent = 'prova') => (
     (await app.inject({ url: SOMEWHERE, headers: { ...bearer(token), 'user-agent': agent } })).statusCode)
   const status = async (token: string, at = first) => await statusOf(at, token)
-  /** After the second process has received the notification. */
+  /** Waits until a process refuses the token, because a notification may arrive late. */
   const refused = (token: string, at = first) => until(async () => await status(token, at) === 401)
   const listed = async (token: string, { app } = first) =>
     (await app.inject({ url: '/api/sessions', headers: bearer(token) })).json<Listed[]>()
@@ -292,7 +298,7 @@ t.test('sessions of an external provider', async (t) => {
     t.notOk(await isOver(one))
   })
 
-  t.test('revocations are audited before and after', async (t) => {
+  t.test('the audit log records a revocation before and after it happens', async (t) => {
     const one = await token('mara')
     await revokeAll(one)
     const object = `user:${claimsOf(one).sub}`
@@ -318,7 +324,7 @@ t.test('sessions of an external provider', async (t) => {
   })
 })
 
-t.test('with an external provider a session has the level of its token, and keys ask the provider', async (t) => {
+t.test('an external provider’s session has the level of its token, and keys are checked at the provider', async (t) => {
   const REQUIRED = { REQUIRE_MFA: 'all', REQUIRE_RECENT_MFA: 'true' }
   const { app } = await build(t, { ...idp.environ, ...REQUIRED }, undefined, PATIENT)
   const email = 'amalia@example.org'
@@ -343,7 +349,7 @@ t.test('with an external provider a session has the level of its token, and keys
   t.same(await asked({ 'x-api-key': answer.json<{ apiKey: string }>().apiKey }), [200, undefined])
 })
 
-t.test('a key made with the password alone administers until the provider reports a second factor', async (t) => {
+t.test('a key made with the password alone has administrator rights until a second factor is reported', async (t) => {
   const { app } = await build(t, { ...idp.environ }, undefined, PATIENT)
   const email = 'brunella@example.org'
   await idp.admin('POST', '/admin/users', {

@@ -146,7 +146,7 @@ t.test('known keys are used for a day while the provider fails, and then they ar
 })
 
 for (const [name, behaviour, reason] of FAILURES) {
-  t.test(`after a response that is no key set, the last set is still used: ${name}`, async (t) => {
+  t.test(`after a response that is not a key set, the last set is still used: ${name}`, async (t) => {
     const { key, seen, clock, warnings, settled, answer } = await keyProvider(t, behaviour)
     await t.rejects(key('a'), UNREACHABLE)
     t.same(warnings, [{ reason }])
@@ -165,7 +165,7 @@ for (const [name, behaviour, reason] of FAILURES) {
   })
 }
 
-t.test('a provider that hangs at any point times out, and its connection is closed', async (t) => {
+t.test('a provider that hangs before or within its response times out, and its connection is closed', async (t) => {
   const hanging: Behaviour[] = [() => {}, (response) => response.writeHead(200).write('{"keys":[')]
   for (const hang of hanging) {
     const dropped = Promise.withResolvers<void>()
@@ -314,7 +314,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await withSecret.status(shop.victim.access_token), 200, 'besides ES256')
   })
 
-  t.test('the service key, plain or signed, administers, and the anonymous key is refused', async (t) => {
+  t.test('the service key, plain or signed, has administrator rights, and the anonymous key is refused', async (t) => {
     const signed = (claims: Record<string, unknown>) => shop.machine({ claims }, hmac(Buffer.from(SECRET)))
     t.equal(await status(idp.serviceKey, ADMINS), 200)
     t.equal(await status(`${idp.serviceKey}x`, ADMINS), 401)
@@ -342,7 +342,7 @@ t.test('tokens of an external provider', async (t) => {
     t.equal(await without.status(idp.serviceKey), 401, 'a key unknown to this server')
   })
 
-  t.test('an anonymous account is refused, with any claimed role', async (t) => {
+  t.test('an anonymous account is refused, even if its token claims the role of an administrator', async (t) => {
     const claims = { session_id: randomUUID(), email: '', app_metadata: { role: 'admin' } }
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: true } })), 401)
     t.equal(await status(shop.person({ claims: { ...claims, is_anonymous: false } })), 200)
@@ -402,7 +402,7 @@ t.test('tokens of a provider with several keys', async (t) => {
       token('ES256', 'e', ecdsa(pem(ec.privateKey))),
       token('RS256', 'erre', rsa(pem(rsaPair.privateKey)))
     ]
-    // Only for these requests, because with such a clock a closed database connection would not open again in time.
+    // The clock applies only to these requests, because with it a closed database connection would not reopen in time.
     const minutes = new AsyncLocalStorage<number>()
     for (const clock of [Date, performance]) {
       const real = clock.now.bind(clock)

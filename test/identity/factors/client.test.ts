@@ -4,7 +4,7 @@ import { createClient } from '@supabase/supabase-js'
 import t from 'tap'
 import type { AuthSession } from '#schemas/auth/session.ts'
 import { build } from '#test/helper.ts'
-import { held } from '#test/identity/attacks/held.ts'
+import { appWithLocks } from '#test/identity/attacks/lock-waits.ts'
 import { type Client, PASSWORD, provider, tokensOf } from '#test/identity/protocol/client.ts'
 import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
@@ -55,7 +55,7 @@ t.test('a person is notified by mail of every added or removed factor, and of ne
   t.equal(smtp.mails.length - before, 7)
 })
 
-t.test('a passkey, like a new password, can be set only within a day of a sign-in or a proof', async (t) => {
+t.test('a passkey can be added, and a password changed, only within a day of a sign-in or a proof', async (t) => {
   const { app, token } = await build(t, { PUBLIC_URL: 'https://locanda.example' })
   const somebody = await token()
   const begin = async () => {
@@ -68,7 +68,7 @@ t.test('a passkey, like a new password, can be set only within a day of a sign-i
 })
 
 t.test('a guarded request is refused when a second factor is enrolled while it runs', async (t) => {
-  const { app, person, signIn, sql, meanwhile } = await held(t, { PUBLIC_URL: 'https://locanda.example' })
+  const { app, person, signIn, sql, meanwhile } = await appWithLocks(t, { PUBLIC_URL: 'https://locanda.example' })
   const id = await person('anna@example.org')
   const access = (await signIn('anna@example.org')).json<{ access_token: string }>().access_token
   const passkey = '00000000-0000-4000-8000-000000000000'
@@ -110,7 +110,7 @@ const auditOf = async (object: string) =>
   (await app.sql<{ action: string }[]>`select action from audit_log where object = ${object} order by id`)
     .map(({ action }) => action)
 
-t.test('a person enrols an app, verifies a code, and is at aal2, and the person\'s other sessions end', async (t) => {
+t.test('a person who enrols an app and verifies a code is at aal2, and the person\'s other sessions end', async (t) => {
   const somebody = await person()
   const [client, elsewhere] = [await signedIn(somebody), await signedIn(somebody)]
   t.same(await levels(client), ['aal1', 'aal1'])
@@ -276,7 +276,7 @@ t.test('ten recovery codes replace a lost app, each once, in any spelling', asyn
   t.match((await lost.auth.mfa.recoveryCodes.regenerate()).error, { code: 'mfa_factor_not_found' })
 })
 
-t.test('an administrator lists and removes a person\'s factors, and recovery codes with the last one', async (t) => {
+t.test('an administrator lists and removes factors, and removes recovery codes with the last one', async (t) => {
   const { client, person: { id: userId, email }, app: phone } = await personWithApp(server)
   const codes = (await client.auth.mfa.recoveryCodes.generate()).data!
   const { auth: { admin } } = open({ key: await server.token({ service: true }) })

@@ -161,11 +161,11 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
       [{ action: 'passkey_registrata' }])
   })
 
-  t.test('a device that cannot verify its person does not sign in, and neither does a repeated response', async (t) => {
+  t.test('a device that cannot verify its person is refused, and a repeated response is refused', async (t) => {
     await knowPerson(false)
     t.ok((await call('auth.signInWithPasskey()')).error)
     await knowPerson(true)
-    // The device's raw response, which is sent twice, and for another challenge.
+    // The device's raw response. It is sent twice, and then for another challenge.
     const { data } = await call(`(async () => {
       const { data } = await auth.passkey.startAuthentication()
       const publicKey = PublicKeyCredential.parseRequestOptionsFromJSON(data.options)
@@ -192,7 +192,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     t.equal(await verify({ challenge_id: old, credential }), 'webauthn_challenge_expired')
   })
 
-  t.test('a banned person cannot sign in with a passkey, and nobody can with a removed one', async (t) => {
+  t.test('a banned person cannot sign in with a passkey, and a removed passkey is refused', async (t) => {
     const [row] = await app.sql<{ id: string, user_id: string }[]>`select id, user_id from webauthn_credentials`
     await app.sql`update users set banned_until = now() + interval '1 day' where id = ${row!.user_id}`
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'user_banned' })
@@ -206,7 +206,7 @@ t.test('in a browser, with the official client', { skip }, async (t) => {
     t.match((await call('auth.signInWithPasskey()')).error, { code: 'webauthn_verification_failed' })
   })
 
-  t.test('with a device as second factor every request needs a proof, and the session is at aal2', async (t) => {
+  t.test('with a device as second factor a session has no access before a proof', async (t) => {
     const email = 'piero@example.org'
     await person(email)
     await signIn(email)
@@ -272,7 +272,7 @@ t.test('a malformed device response is refused with a clear error', async (t) =>
     { error_code: 'mfa_verification_failed' })
 })
 
-t.test('at an IP address, features that browsers do not support there are not offered', async (t) => {
+t.test('at an IP address, the server does not offer features that browsers support only for domains', async (t) => {
   const { app, token } = await build(t, { PUBLIC_URL: 'http://127.0.0.1:3000' })
   const somebody = await token()
   const post = async (path: string, payload: object) =>
@@ -357,14 +357,14 @@ t.test('the picture fits into a data URL, and the URI contains all that an app n
   t.same(Buffer.from(Secret.fromBase32(text).bytes), secret)
 })
 
-/** A minimal model of the rules. Sessions and factors are indices in these lists; undefined means deleted. */
+/** A minimal model of the rules. Sessions and factors are indices in these lists. Undefined means deleted. */
 interface Factor { id: string, secret?: string, verified: boolean }
 interface Session { token: string, provenBy: Factor | undefined }
 
 const COMMANDS = ['signIn', 'enrol', 'prove', 'remove', 'generate', 'useCode', 'adminRemoves', 'signOut'] as const
 interface Step { do: typeof COMMANDS[number], session: number, factor: number }
 
-/** Relative frequency. The default is 1. */
+/** Relative frequency of each step. The default is 1. */
 const WEIGHTS: Partial<Record<Step['do'], number>> = { signIn: 3, enrol: 4, prove: 5, generate: 4, useCode: 3 }
 
 const step = (does: Step['do']): fc.Arbitrary<Step> =>
@@ -386,7 +386,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
     if (codes === gone) codes = undefined
     for (const session of sessions) if (session.provenBy === gone) session.provenBy = undefined
   }
-  /** A proof in a session with only the password gives another token, and the token before becomes void. */
+  /** After a proof in a password-only session the server issues another token, and the previous one becomes invalid. */
   const raise = (session: Session, factor: Factor, token: unknown) => {
     if (!session.provenBy) session.token = String(token)
     session.provenBy = factor

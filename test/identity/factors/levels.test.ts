@@ -4,7 +4,7 @@ import { mintKey } from '#src/identity/keys/key-store.ts'
 import { signIn, type TestApp } from '#test/helper.ts'
 import { type Client, provider, type Provider, tokensOf } from '#test/identity/protocol/client.ts'
 import {
-  age, type Outcome, outcomeOf, refresh, refreshed, sessionStatus, turns
+  age, type Outcome, outcomeOf, refresh, refreshed, sessionStatus, counter
 } from '#test/identity/refresh/holder.ts'
 import { callAs, bearer } from '#test/identity/requests.ts'
 import { claimsOf } from '#test/identity/token-parts.ts'
@@ -228,7 +228,7 @@ t.test('after too many wrong codes even a right one is refused, and recovery cod
   t.equal(await attempt(codeOf(secret)), null)
 })
 
-t.test('wrong codes from many client IPs do not stop the owner at home, or recovery codes', async (t) => {
+t.test('wrong codes from many client IPs block neither the owner on a known IP nor recovery codes', async (t) => {
   const smtp = await startSmtp(t)
   const server = await provider(t, {
     RATE_LIMIT_LOGIN_MAX: '2', TRUST_PROXY: '127.0.0.1', SMTP_URL: smtp.url, MAIL_FROM: 'posta@locanda.example'
@@ -254,7 +254,7 @@ t.test('wrong codes from many client IPs do not stop the owner at home, or recov
     select extract(epoch from max(ends_at) - now())::int as seconds from counters where name = 'second-factor/account'`
   t.ok(seconds > 80_000)
   const notice = await smtp.next()
-  t.match(notice, { subject: 'Codici sbagliati per il tuo account', envelope: { to: [person.email] } })
+  t.match(notice, { subject: 'Codici sbagliati per l’account', envelope: { to: [person.email] } })
   t.notMatch(notice.text, /192\.0\.2/)
   t.equal(smtp.mails.length, 3, 'once')
 
@@ -268,7 +268,7 @@ t.test('wrong codes from many client IPs do not stop the owner at home, or recov
   t.equal((await from('192.0.2.99', 'recovery-codes/verify', { code: codes[0]! }, access)).statusCode, 200)
 })
 
-t.test('one code admits one of many simultaneous requests, and all guesses are counted', async (t) => {
+t.test('one of many simultaneous requests with the same code succeeds, and all guesses are counted', async (t) => {
   const server = await provider(t, { RATE_LIMIT_LOGIN_MAX: '5', RATE_LIMIT_WINDOW: '1' })
   const { app } = server
   const { client, person, app: { id, secret } } = await personWithApp(server)
@@ -357,7 +357,7 @@ t.test('after a concurrent refresh and proof the session has the tokens of the p
     const next = await refreshed(app, tokenOf(proof!));
     ({ access, refresh: current } = next)
   }
-  t.ok(await turns(app, holder))
+  t.ok(await counter(app, holder))
   t.same(await ended(app, holder.sessionId), [])
 })
 

@@ -22,8 +22,8 @@ export interface Page {
 }
 
 /**
- * Opens a page at a server's own URL, with the official client in it. Only this machine can be reached. The page's
- * policy is bypassed, because it blocks all loading, and the server has no such page.
+ * Opens a page at a server's own URL, with the official client in it. Only this machine can be reached. The server has
+ * no page with the client, so this page bypasses the policy, which blocks all loading.
  */
 export async function openPage (t: Test, url: string): Promise<Page> {
   const { send, evaluate } = await openTab(t, url)

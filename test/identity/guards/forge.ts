@@ -21,7 +21,7 @@ export const ecdsa = (pem: string, hash = 'sha256', encoding: 'ieee-p1363' | 'de
   (signed) => sign(hash, Buffer.from(signed), { key: pem, dsaEncoding: encoding }).toString('base64url')
 export const rsa = (pem: string): Signer => (signed) => sign('sha256', Buffer.from(signed), pem).toString('base64url')
 
-/** The real keys and a real person's session, so that any claims can be signed. */
+/** Returns signers with the server's keys and a real session, so that tests can sign any claims. */
 export async function workshop (app: FastifyInstance, master: Buffer) {
   const { signingKeys, issuer } = app.identity.signer
   const { kid, privatePem } = await signingKeys.current()
@@ -44,7 +44,7 @@ export async function workshop (app: FastifyInstance, master: Buffer) {
     /** A user's token, which is valid without `parts`. */
     person: ({ header, claims }: Parts = {}, signer: Signer = ecdsa(privatePem)) =>
       compact({ alg: 'ES256', typ: 'JWT', kid, ...header }, { ...own, ...claims }, signer),
-    /** A machine's token. Without `parts` it is almost the service key. */
+    /** A machine's token. Without `parts` it has the claims of the service key. */
     machine: ({ header, claims }: Parts = {}, signer: Signer = hmac(secret)) => {
       const now = Math.floor(Date.now() / 1000)
       return compact(

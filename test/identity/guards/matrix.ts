@@ -15,7 +15,7 @@ const REFUSED = new Set([400, 401, 403, 404, 405, 414])
  * first route of each kind. HEAD routes belong to GET routes, so every caller requests only one in `ROTATION`.
  */
 const ROTATION = 4
-/** Every `SHARE`-th caller requests each spelling of a URL, in rotation, so that every caller uses all spellings. */
+/** One of `SHARE` callers requests each further spelling of a URL. Callers rotate, so each uses all spellings. */
 const SHARE = 100
 
 const ADMINISTRATION: Guarded = { access: 'admin', scope: 'amministrazione', bearerKey: false }

@@ -38,7 +38,7 @@ t.test('recovery of an account', async (t) => {
     t.equal(again.fragment.get('access_token'), null)
   })
 
-  t.test('with PKCE the link gives a code to the client that started', async (t) => {
+  t.test('with PKCE the link gives a code to the client that requested the mail', async (t) => {
     await person('bea@ospiti.example')
     const auth = client({ flowType: 'pkce' }).auth
     await auth.resetPasswordForEmail('bea@ospiti.example', { redirectTo: HOME })
@@ -56,7 +56,7 @@ t.test('recovery of an account', async (t) => {
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova' })).error, null)
   })
 
-  t.test('the code in the mail does the same, and with PKCE it gives the session itself', async (t) => {
+  t.test('the code in the mail has the same effect, and with PKCE it gives the session directly', async (t) => {
     await person('carla@ospiti.example')
     const auth = client({ flowType: 'pkce' }).auth
     await auth.resetPasswordForEmail('carla@ospiti.example')
@@ -101,7 +101,7 @@ t.test('recovery of an account', async (t) => {
     t.equal((await follow(link)).fragment.get('access_token'), null)
   })
 
-  t.test('the audit log contains every step, without addresses', async (t) => {
+  t.test('the audit log contains mail, sign-in and new password, without addresses', async (t) => {
     const rows = await app.sql<{ action: string; details: object }[]>`
       select actor, action, object, details from audit_log
       where action in ('accesso', 'email', 'password_cambiata') order by id`
@@ -118,7 +118,7 @@ t.test('recovery of an account', async (t) => {
 
 const HALF_WAY = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-t.test('a change of the own address', async (t) => {
+t.test('a change of one’s own address', async (t) => {
   const place = await site(t)
   const { app, client, enter, letter, follow, person, administrator, smtp } = place
 
@@ -195,7 +195,7 @@ t.test('a change of the own address', async (t) => {
     t.ok(whole.data.session)
   })
 
-  t.test('two confirmations at the same moment are one change', async (t) => {
+  t.test('two simultaneous confirmations cause one change', async (t) => {
     const { auth: { admin } } = await administrator()
     for (const name of ['elena', 'emma', 'elsa', 'edda', 'elisa', 'egle']) {
       await person(`${name}@ospiti.example`)
@@ -241,7 +241,7 @@ t.test('a change of the own address', async (t) => {
     t.equal(smtp.mails.length, sent)
   })
 
-  t.test('another change voids the first one, and so does a new password or an administrator’s change', async (t) => {
+  t.test('another change, a new password or an administrator’s change voids the first change', async (t) => {
     const { auth, old, fresh } = await begin('lina')
     await follow(old.link)
     await place.forgetCounts()

@@ -49,7 +49,7 @@ t.test('sign-up', async (t) => {
     t.equal(await enter('ada@ospiti.example'), undefined, "the password is the user's")
   })
 
-  t.test('a password is void if another browser than that of the sign-up confirms the address', async (t) => {
+  t.test('the password of a sign-up is void if the address is confirmed in another browser', async (t) => {
     const email = 'rina@ospiti.example'
     const stranger = { email, password: 'la-frase-di-un-estraneo' }
     const isGood = async () => (await client().auth.signInWithPassword(stranger)).error?.code ?? 'good'
@@ -172,7 +172,7 @@ t.test('sign-up', async (t) => {
     t.same(headers(taken), headers(fresh))
   })
 
-  t.test('after two sign-ups with different passwords both are void, and the mail’s reader sets one', async (t) => {
+  t.test('after two sign-ups both passwords are void, and the reader of the mail sets a new one', async (t) => {
     const email = 'gilda@ospiti.example'
     await client().auth.signUp({ email, password: 'la-frase-di-un-estraneo' })
     await letter()
@@ -203,7 +203,7 @@ t.test('sign-up', async (t) => {
     t.equal(await enter(email), undefined)
   })
 
-  t.test('a weak password, bad address, half a challenge or too much data is refused before a lookup', async (t) => {
+  t.test('a weak password, bad address, incomplete challenge or too much data is refused before lookup', async (t) => {
     const sent = smtp.mails.length
     const refused: [object, string][] = [
       [{ password: 'corta' }, 'weak_password'],
@@ -240,7 +240,7 @@ t.test('sign-up', async (t) => {
   })
 })
 
-t.test('with sign-up off every sign-up is refused, and a magic link creates no account', async (t) => {
+t.test('with sign-up off a sign-up is refused, and a magic link creates no account', async (t) => {
   const { client, app, smtp } = await site(t, { SIGNUP_ENABLED: 'false' })
   t.equal((await client().auth.signUp({ email: 'ada@ospiti.example', password: PASSWORD })).error?.code,
     'signup_disabled')

@@ -66,7 +66,7 @@ async function code (work: Promise<unknown>): Promise<string | undefined> {
 }
 
 t.test('sign-in through a provider without an account here', async (t) => {
-  t.test('with sign-up on an account is created, and waits for a role', async (t) => {
+  t.test('with sign-up on, an account is created and waits for a role', async (t) => {
     const { signIn } = await prepare(t)
     const { user, how, accessRevoked } = await signIn(newcomer({ email: ' Rosa@Example.ORG ' }))
     t.strictSame([how, accessRevoked], ['created', false])
@@ -78,7 +78,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
     t.strictSame(providersOf(user), ['google'])
   })
 
-  t.test('no account is created with sign-up off, or for a missing, malformed or unverified address', async (t) => {
+  t.test('no account is created if sign-up is off, or the address is missing, malformed or unverified', async (t) => {
     const { db, signIn } = await prepare(t)
     t.equal(await code(signIn(newcomer(), false)), 'signup_disabled')
     for (const emailVerified of [false, undefined, null, 'false', 'yes', 1, {}]) {
@@ -104,7 +104,7 @@ t.test('sign-in through a provider without an account here', async (t) => {
   })
 })
 
-t.test('a verified address signs in to the confirmed account that has it', async (t) => {
+t.test('a person with a verified address signs in to the confirmed account with that address', async (t) => {
   const { signIn, account } = await prepare(t)
   const before = await account({
     password_hash: 'una-impronta',
@@ -261,7 +261,7 @@ t.test('an identity is linked only in an active session, and only if no account 
   t.equal((await signIn(newcomer({ subject: 'rosa-2' }), false)).user.id, owner.id, 'both sign in')
 })
 
-t.test('when several users link the same identity at once, one succeeds', async (t) => {
+t.test('when several users link the same identity concurrently, one succeeds', async (t) => {
   const { db, link, begin, account } = await prepare(t)
   const people = await Promise.all(
     ['uno', 'due', 'tre'].map(async (name) => await account({ email: `${name}@example.org` }))
@@ -273,7 +273,7 @@ t.test('when several users link the same identity at once, one succeeds', async 
   t.equal(await db.$count(identities), 4)
 })
 
-t.test('from a profile only the known fields are kept, and only as text', (t) => {
+t.test('only the known fields of a profile are kept, and only as text', (t) => {
   const { metadata } = profileOf({
     issuer: 'https://id.example',
     subject: 'x',

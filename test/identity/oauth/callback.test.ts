@@ -411,7 +411,7 @@ t.test('a response is read to its end, and its size is limited after decompressi
   t.equal((await fetchFromProvider(`${url}/`, GET)).status, 404)
 })
 
-t.test('a provider that stops responding, at any point, times out', async (t) => {
+t.test('a provider that does not respond, or only byte by byte, times out', async (t) => {
   const { url: silent } = await serve(t, () => {})
   const settings = { name: 'oidc', ...CLIENT, issuer: silent }
   const redirectUri = 'http://127.0.0.1/auth/v1/callback'

@@ -310,7 +310,7 @@ t.test('without PKCE the official client reads its session from the fragment', a
   t.strictSame((await done()).map(({ action }) => action), ['utente_creato', 'accesso'])
 })
 
-t.test('an app of its own scheme must use PKCE, and its URL never contains a token', async (t) => {
+t.test('an app with a private URL scheme must use PKCE, and its URL never contains a token', async (t) => {
   const { base, client, browser, provider, token } = open
   await anew(open)
   provider.person = ANNA

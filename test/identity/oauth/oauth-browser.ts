@@ -71,7 +71,7 @@ export function browser (frontEnd: string): Browser {
           return { url, status: response.status, body }
         }
       }
-      throw new Error('a ring of redirects')
+      throw new Error('a redirect loop')
     }
   }
 }

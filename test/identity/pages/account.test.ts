@@ -64,10 +64,10 @@ t.test('the page of a person’s account', async (t) => {
     const headers = { cookie: browser.cookie(), 'content-type': 'application/x-www-form-urlencoded' }
     const none = await app.inject({ method: 'POST', url: NEW_KEY, headers, payload: 'name=x&days=30' })
     t.equal(none.statusCode, 400)
-    t.match(none.body, 'role="alert">Scegli almeno una cosa')
+    t.match(none.body, 'role="alert">Scegliere almeno una cosa')
     await browser.submit(NEW_KEY, { name: 'sempre', days: '1000' })
     t.equal(browser.page().statusCode, 400)
-    t.match(browser.page().body, 'role="alert">Controlla il nome')
+    t.match(browser.page().body, 'role="alert">Controllare il nome')
     t.match(browser.page().body, 'value="sempre"', 'the form keeps its values')
     t.same(await app.sql`select 1 from api_keys where name in ('x', 'sempre')`, [])
   })
@@ -111,7 +111,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     t.match((await exchange(back, verifier)).json(), { error_code: 'flow_state_not_found' }, 'its use does')
 
     await browser.open(pageFor(verifier))
-    t.match(browser.page().body, 'L’applicazione app.example chiede di farti accedere con questo account.')
+    t.match(browser.page().body, 'L’applicazione app.example chiede l’accesso con questo account.')
     t.equal((await app.sql`select 1 from flow_states`).length, 0, 'the URL alone issues no code')
     await browser.submit('/auth/accedi/continua')
     const response = await exchange(backOf(browser), verifier)
@@ -223,7 +223,7 @@ t.test('the pages of a person who signs in through a provider', async (t) => {
     const back = await own.go(`${base}/auth/accedi/con/google`)
     const page = await own.ask(back.url.href)
     t.equal(page.status, 200)
-    t.match(await page.text(), 'Premi il pulsante per finire l’accesso')
+    t.match(await page.text(), 'Premere il pulsante per finire l’accesso')
     t.same(await app.sql`select id from sessions`, [], 'the URL alone links nothing')
     const other = browser('')
     await other.ask(`${base}/auth/accedi`)
@@ -289,7 +289,7 @@ t.test('the pages of links in mails', async (t) => {
     await forget()
     const browser = await visitorBrowser(app).open('/auth/recupera')
     await browser.submit('/auth/recupera', { email: 'non un indirizzo' })
-    t.equal(errorOf(browser.page().body, 'email'), 'Scrivi un indirizzo e-mail valido.')
+    t.equal(errorOf(browser.page().body, 'email'), 'Indicare un indirizzo e-mail valido.')
     await browser.submit('/auth/recupera', { email: 'nessuno@example.org' })
     const response = browser.page()
     await browser.open('/auth/recupera')
@@ -345,7 +345,7 @@ t.test('the pages of links in mails', async (t) => {
     t.match(await linkOf(), '/auth/v1/verify?', 'the front end gets the session')
   })
 
-  t.test('use the language in which the person chose the password, or a language chosen later', async (t) => {
+  t.test('the mails use the language in which the person chose the password, or one chosen later', async (t) => {
     await forget()
     await post('/auth/v1/invite', { email: 'frieda@example.org' })
     const invitation = await smtp.next()
@@ -362,12 +362,13 @@ t.test('the pages of links in mails', async (t) => {
     t.match(await recovered(), { subject: 'Passwort für Locanda zurücksetzen', html: '<html lang="de">' })
     await browser.submit('/auth/account/lingua', { lingua: 'fr' })
     t.equal(browser.page().path, '/auth/account?esito=fatto')
+    t.match(browser.page().body, /<html lang="fr">.*Langue des pages et des e-mails/s)
     t.match((await recovered()).subject, 'Réinitialisez le mot de passe de Locanda')
     await post('/auth/v1/invite', { email: 'emma@example.org', data: { lingua: 'en' } })
     t.match((await smtp.next()).subject, 'Invitation to Locanda')
   })
 
-  t.test('text from the URL is escaped on the page, and is no link', async (t) => {
+  t.test('text from the URL is escaped on the page, and is not a link', async (t) => {
     const evil = '"><script>alert(1)</script>'
     const query = new URLSearchParams({ token: evil, type: evil, redirect_to: 'https://evil.example/' })
     const { body, statusCode } = await app.inject(`/auth/conferma?token=${encodeURIComponent(evil)}&type=x`)
@@ -396,8 +397,8 @@ function outside ({ body, headers, cookies }: LightMyRequestResponse): string[] 
   const inPage = isPage ? [...body.matchAll(/ (?:href|action|src|data-options)="([^"]*)"/g)].map(([, at]) => at!) : []
   const inHeaders = [headers.location ?? [], /<(.*)>/.exec(String(headers.link))?.[1] ?? []].flat()
   return [
-    // An `otpauth:` link opens an app, not a page.
-    ...[...inPage, ...inHeaders].filter((each) => !isInside(each) && !each.startsWith('otpauth:')),
+    // An `otpauth:` link opens an app, and `#` the same page.
+    ...[...inPage, ...inHeaders].filter((each) => !isInside(each) && !/^(?:otpauth:|#)/.test(each)),
     ...cookies.filter(({ path = '/' }) => !`${path}/`.startsWith(`${PATH}/`)).map(({ name }) => `cookie ${name}`)
   ]
 }

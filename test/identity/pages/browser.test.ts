@@ -203,7 +203,8 @@ t.test('the pages in a browser', { skip }, async (t) => {
   })
 
   t.test('a browser without cookies gets an explanation, with a password and with a passkey', async (t) => {
-    const { open, write, press, hit, faults, evaluate } = await typist(t, `${url}/health/live`, NO_COOKIES)
+    const options = { settings: NO_COOKIES }
+    const { open, write, press, hit, faults, evaluate } = await typist(t, `${url}/health/live`, options)
     const isReported = () => evaluate<boolean>("document.querySelector('[role=alert]').textContent.includes('cookie')")
     await open(`${url}/auth/account`)
     await write('#email', EMAIL)
@@ -222,7 +223,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     // Signed out.
     await app.sql`delete from sessions`
     const pages = [
-      '/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
+      '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
       '/auth/conferma?token=x&type=magiclink', '/auth/conferma?token=x&type=signup', '/auth/accedi/ritorno',
       '/auth/accedi/ritorno?code=x', '/auth/accedi?esito=a&esito=b', '/auth/nessuna'
     ]

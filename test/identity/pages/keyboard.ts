@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { setTimeout as sleep } from 'node:timers/promises'
-import { openTab, type Tab } from '#test/chromium.ts'
+import { openTab, type BrowserOptions, type Tab } from '#test/chromium.ts'
 import type { Test } from 'tap'
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8')
@@ -9,13 +9,13 @@ const MOST_TABS = 80
 const COLOURS = ['color-contrast', 'link-in-text-block']
 /**
  * All rules are checked at phone size. The dark scheme differs only in colours, and a wider screen only in layout. So
- * there only the rules about colours or layout are checked.
+ * in these two only the rules about colours or layout are checked.
  */
 const VIEWS = [
   { width: 390, height: 844, scheme: 'light', rules: undefined },
   { width: 390, height: 844, scheme: 'dark', rules: COLOURS },
   { width: 1280, height: 800, scheme: 'light', rules: [...COLOURS, 'target-size', 'scrollable-region-focusable'] }
-]
+] as const
 /**
  * The elements of a page in order, each with its attributes' names and its parent. The results of axe, and the page's
  * width, depend only on these and on its path.
@@ -49,17 +49,9 @@ interface Typist extends Tab {
   faults (): Promise<string[]>
 }
 
-/** @param settings overrides settings of the browser */
-export async function typist (t: Test, url: string, settings?: object): Promise<Typist> {
-  const tab = await openTab(t, url, settings)
-  const { send, evaluate } = tab
-  const key = async (name: 'Tab' | 'Enter') => {
-    const pressed = name === 'Tab'
-      ? { key: 'Tab', code: 'Tab', windowsVirtualKeyCode: 9 }
-      : { key: 'Enter', code: 'Enter', windowsVirtualKeyCode: 13, text: '\r' }
-    await send('Input.dispatchKeyEvent', { type: name === 'Tab' ? 'rawKeyDown' : 'keyDown', ...pressed })
-    await send('Input.dispatchKeyEvent', { type: 'keyUp', ...pressed })
-  }
+export async function typist (t: Test, url: string, options?: BrowserOptions): Promise<Typist> {
+  const tab = await openTab(t, url, options)
+  const { page, evaluate } = tab
 
   /** Runs an action that opens another page, and waits for that page. */
   async function leave (act: () => Promise<unknown>): Promise<string> {
@@ -82,7 +74,7 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
     const isThere = `document.activeElement?.matches(${JSON.stringify(selector)}) ?? false`
     for (let tabs = 0; !await evaluate<boolean>(isThere); tabs++) {
       if (tabs === MOST_TABS) throw new Error(`no Tab leads to ${selector}`)
-      await key('Tab')
+      await page.keyboard.press('Tab')
     }
     const isVisible = await evaluate<boolean>(
       "getComputedStyle(document.activeElement).outlineStyle !== 'none' && document.activeElement.offsetParent !== null"
@@ -93,30 +85,30 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
   return {
     ...tab,
     reach,
-    open: async (address) => { await leave(() => send('Page.navigate', { url: address })) },
+    open: async (address) => { await leave(() => page.goto(address)) },
     async write (selector, text) {
       await reach(selector)
       await evaluate('document.activeElement.select(); 0')
-      await send('Input.insertText', { text })
+      await page.keyboard.insertText(text)
     },
     async press (selector) {
       await reach(selector)
-      return await leave(() => key('Enter'))
+      return await leave(() => page.keyboard.press('Enter'))
     },
     async hit (selector) {
       await reach(selector)
-      await key('Enter')
+      await page.keyboard.press('Enter')
     },
     async faults () {
       const found: string[] = []
       const elements = await evaluate<string[]>(ELEMENTS)
-      const page = [await evaluate<string>('location.pathname'), ...elements].join('\n')
-      if (judgedPages.has(page)) return found
+      const content = [await evaluate<string>('location.pathname'), ...elements].join('\n')
+      if (judgedPages.has(content)) return found
       const views = elements.every((each) => judgedElements.has(each)) ? VIEWS.slice(0, 1) : VIEWS
       if (!await evaluate<boolean>('"axe" in window')) await evaluate(`{ ${AXE} }; 0`)
       for (const { width, height, scheme, rules } of views) {
-        await send('Emulation.setDeviceMetricsOverride', { width, height, deviceScaleFactor: 1, mobile: width < 500 })
-        await send('Emulation.setEmulatedMedia', { features: [{ name: 'prefers-color-scheme', value: scheme }] })
+        await page.setViewportSize({ width, height })
+        await page.emulateMedia({ colorScheme: scheme })
         const options = { resultTypes: ['violations'], ...rules && { runOnly: rules } }
         const [path, tooWide, faults] = await evaluate<[string, boolean, string[]]>(`(async () => {
           const { violations } = await axe.run(${JSON.stringify(options)})
@@ -130,7 +122,7 @@ export async function typist (t: Test, url: string, settings?: object): Promise<
         found.push(...faults.map((fault) => where + fault), ...tooWide ? [`${where}wider than the screen`] : [])
       }
       if (found.length === 0) {
-        judgedPages.add(page)
+        judgedPages.add(content)
         for (const each of elements) judgedElements.add(each)
       }
       return found

@@ -33,7 +33,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.equal(browser.page().path, '/auth/accedi')
     await browser.submit('/auth/accedi', { email: ' Anna@example.org ', password: PASSWORD })
     t.equal(browser.page().path, '/auth/account')
-    t.match(browser.page().body, 'Hai fatto l’accesso come anna@example.org.')
+    t.match(browser.page().body, 'Accesso eseguito come anna@example.org.')
     t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'a signed-in user gets no form')
     t.match(await app.sql`select details from audit_log where actor = ${`user:${id}`} and action = 'accesso'`,
       [{ details: { method: 'password' } }])
@@ -61,7 +61,7 @@ t.test('the pages of a person who signs in', async (t) => {
     }
     t.equal(browser.page().statusCode, 429)
     t.match(browser.page().headers, { 'retry-after': /^\d+$/ })
-    t.match(browser.page().body, /role="alert">Troppi tentativi\. Riprova fra \d+ min\.</)
+    t.match(browser.page().body, /role="alert">Troppi tentativi\. Riprovare fra \d+ min\.</)
     t.equal((await call('POST', '/auth/v1/token?grant_type=password', {
       email: 'bice@example.org', password: PASSWORD
     })).statusCode, 429, 'pages and protocol count together')
@@ -75,7 +75,7 @@ t.test('the pages of a person who signs in', async (t) => {
     const stolen = browser.cookie()
     await browser.submit('/auth/esci')
     t.equal(browser.page().path, '/auth/accedi?esito=uscita')
-    t.match(browser.page().body, 'Sei uscito.')
+    t.match(browser.page().body, 'L’accesso è terminato.')
     t.same(await app.sql`select 1 from sessions where user_id = ${id}`, [])
     const again = await signedIn('ciro@example.org')
     const left = await app.inject({
@@ -89,7 +89,7 @@ t.test('the pages of a person who signs in', async (t) => {
     t.match(response, { statusCode: 303, headers: { location: '/auth/accedi' } })
   })
 
-  t.test('lead a person with the printed password to another one first', async (t) => {
+  t.test('make a person with the printed password choose another one first', async (t) => {
     const id = await person('prima@example.org')
     await app.sql`update users set password_printed = true where id = ${id}`
     const browser = await signedIn('prima@example.org')
@@ -99,10 +99,10 @@ t.test('the pages of a person who signs in', async (t) => {
       t.equal((await browser.open(url)).page().path, '/auth/password', url)
     }
     await browser.submit('/auth/password', { password: PASSWORD })
-    t.equal(errorOf(browser.page().body, 'password'), 'Scegli una password diversa da quella attuale.')
+    t.equal(errorOf(browser.page().body, 'password'), 'Scegliere una password diversa da quella attuale.')
     await browser.submit('/auth/password', { password: 'una-frase-tutta-nuova' })
-    t.equal(browser.page().path, '/auth/account?esito=password')
-    t.match(browser.page().body, 'La password è salvata.')
+    t.match(browser.page(), { path: '/oggi', statusCode: 200 }, 'the work begins')
+    await browser.open('/auth/account')
     t.equal((await browser.submit('/auth/esci')).page().path, '/auth/accedi?esito=uscita')
   })
 
@@ -149,7 +149,7 @@ t.test('the pages of a person who signs in', async (t) => {
     await lost.submit('/auth/verifica/recupero', { code: codes[0]! })
     t.equal(lost.page().path, '/auth/account')
     t.match(lost.page().body, 'ne restano 9')
-    t.match(lost.page().body, /<details><summary>Fai nuovi codici.*?<form method="post" action="\/auth\/account\/codici"/s,
+    t.match(lost.page().body, /<details><summary>Crea nuovi codici.*?<form method="post" action="\/auth\/account\/codici"/s,
       'the earlier ones are not void by one press')
     await lost.submit('/auth/account/codici')
     t.notMatch(lost.page().body, codes[1]!)
@@ -184,7 +184,7 @@ t.test('the pages of a person who signs in', async (t) => {
     const browser = await signedIn('elio@example.org')
     for (let tries = 0; tries < 6; tries++) await browser.submit('/auth/verifica', { code: '000000' })
     t.equal(browser.page().statusCode, 429)
-    t.match(errorOf(browser.page().body, 'code-0'), /^Troppi tentativi\. Riprova fra \d+ min\.$/)
+    t.match(errorOf(browser.page().body, 'code-0'), /^Troppi tentativi\. Riprovare fra \d+ min\.$/)
   })
 
   t.test('show a pending app\'s secret only to a session that has already seen it', async (t) => {
@@ -286,10 +286,30 @@ t.test('the pages of a person who signs in', async (t) => {
   })
 })
 
-const PAGES = ['/', '/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
+t.test('over plain http in a network, a form of a page without referrer is accepted by its cookie', async (t) => {
+  const payload = new URLSearchParams({ email: 'ada@example.org', password: PASSWORD }).toString()
+  for (const [PUBLIC_URL, status] of [
+    ['http://192.168.1.10:3000', 303], ['https://locanda.example', 403], ['http://localhost:3000', 403]
+  ] as const) {
+    const server = await build(t, { PUBLIC_URL })
+    await createPerson(server, 'ada@example.org')
+    const [cookie] = (await server.app.inject('/auth/accedi')).cookies
+    const post = async (headers: Record<string, string>) => (await server.app.inject({
+      method: 'POST',
+      url: '/auth/accedi',
+      headers: { 'content-type': 'application/x-www-form-urlencoded', origin: 'null', ...headers },
+      payload
+    })).statusCode
+    t.equal(await post({ cookie: `${cookie!.name}=1` }), status, PUBLIC_URL)
+    t.equal(await post({}), status === 303 ? 400 : 403, 'other sites’ forms lack the cookie')
+    t.equal(await post({ cookie: `${cookie!.name}=1`, 'sec-fetch-site': 'cross-site' }), 403)
+  }
+})
+
+const PAGES = ['/auth/accedi', '/auth/recupera', '/auth/recupera?esito=inviata', '/auth/conferma',
   '/auth/conferma?token=x&type=invite']
 
-/** URLs for POST only: a browser that requests one is redirected to the first page. */
+/** URLs for POST only. A browser that requests one with GET is redirected to the first page. */
 const FORMS = [
   '/auth/account/fattori/nuovo', '/auth/account/fattori/conferma', '/auth/verifica/recupero', '/auth/conferma/codice',
   '/auth/esci'
@@ -346,8 +366,7 @@ t.test('the pages for users', async (t) => {
         'content-security-policy': `default-src 'none';style-src 'sha256-${hash('sha256', style, 'base64')}';` +
           "base-uri 'none';form-action 'self';script-src 'self';connect-src 'self';frame-ancestors 'none'"
       }, url)
-      const script = url === '/' ? [] : ['<script src="/auth/moduli.js" defer></script>']
-      t.same(body.match(/<script.*/g) ?? [], script)
+      t.same(body.match(/<script.*/g), ['<script src="/auth/moduli.js" defer></script>'])
       t.notMatch(body, /<(img|iframe|object|embed|link|base)|\son\w+=|style="|javascript:/i)
       for (const [, href = ''] of body.matchAll(/href="([^"]*)"/g)) {
         t.ok((await asks('it', href)).statusCode < 400, `${url} leads to ${href}`)
@@ -355,10 +374,9 @@ t.test('the pages for users', async (t) => {
     }
   })
 
-  t.test('respond to / with a page for a person, and with a 404 for a program', async (t) => {
+  t.test('respond to / with the desk for a person, and with a 404 for a program', async (t) => {
     const page = await app.inject({ url: '/', headers: { accept: 'text/html,application/xhtml+xml,*/*;q=0.8' } })
-    t.match(page, { statusCode: 200, headers: { 'content-type': /^text\/html/, vary: /accept/ } })
-    t.match(page.body, /href="\/auth\/".*href="\/docs".*href="\/health\/ready"/s)
+    t.match(page, { statusCode: 303, headers: { location: '/oggi', vary: /accept/ } })
     for (const accept of [undefined, '*/*', 'application/json']) {
       const response = await app.inject({ url: '/', headers: accept === undefined ? {} : { accept } })
       t.match(response, { statusCode: 404 })

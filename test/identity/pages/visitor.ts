@@ -62,14 +62,17 @@ interface Form {
 
 /** The forms of a page, with their targets and fields. */
 export function formsOf (body: string): Form[] {
-  return [...body.matchAll(/<form method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => {
+  return [...body.matchAll(/<form [^>]*method="post" action="([^"]*)">(.*?)<\/form>/gs)].map(([, action = '', inner = '']) => {
     const inputs = [...inner.matchAll(/<input ([^>]*)>/g)].map(([, attributes = '']) => ({
       name: /name="([^"]*)"/.exec(attributes)![1]!,
-      value: /value="([^"]*)"/.exec(attributes)?.[1] ?? '',
+      value: unescaped(/value="([^"]*)"/.exec(attributes)?.[1] ?? ''),
       isSent: !attributes.includes('type="checkbox"') || attributes.endsWith(' checked')
     }))
+    for (const [, name, value = ''] of inner.matchAll(/<textarea [^>]*name="([^"]*)"[^>]*>\n?(.*?)<\/textarea>/gs)) {
+      inputs.push({ name: name!, value: unescaped(value), isSent: true })
+    }
     for (const [, name, options = ''] of inner.matchAll(/<select [^>]*name="([^"]*)"[^>]*>(.*?)<\/select>/gs)) {
-      inputs.push({ name: name!, value: /value="([^"]*)"[^>]* selected/.exec(options)![1]!, isSent: true })
+      inputs.push({ name: name!, value: /value="([^"]*)"[^>]* selected/.exec(options)?.[1] ?? '', isSent: true })
     }
     return {
       action,
@@ -77,6 +80,11 @@ export function formsOf (body: string): Form[] {
       boxes: new Set(inputs.filter(({ isSent }) => !isSent).map(({ name }) => name))
     }
   })
+}
+
+function unescaped (text: string): string {
+  return text.replaceAll('&quot;', '"').replaceAll('&#39;', "'").replaceAll('&lt;', '<').replaceAll('&gt;', '>')
+    .replaceAll('&amp;', '&')
 }
 
 /** The error below a field. */

@@ -5,7 +5,7 @@ import { firstAdministrator } from '#src/identity/people/first-admin.ts'
 import { addIdentity } from '#src/identity/people/identity-rows.ts'
 import { createUser } from '#src/identity/people/users.ts'
 import { signIn } from '#test/helper.ts'
-import { held } from '#test/identity/attacks/held.ts'
+import { appWithLocks } from '#test/identity/attacks/lock-waits.ts'
 import { callAs, bearer, isLetIn } from '#test/identity/requests.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
 
@@ -70,7 +70,7 @@ t.test('without settings an administrator with a random password is created', as
   t.not((await firstAdministrator(app, config()))?.password, made!.password, 'another installation differs')
 })
 
-t.test('the printed password opens nothing but the choice of another one', async (t) => {
+t.test('with the printed password an administrator can only choose another password', async (t) => {
   const { config } = await installation()
   const { email = '', password = '' } = await firstAdministrator(app, config()) ?? {}
   const signIn = async (password: string) =>
@@ -97,7 +97,7 @@ t.test('the printed password opens nothing but the choice of another one', async
   t.match(await enter(app, email, PASSWORD), { status: 200, admin: true })
 })
 
-t.test('a printed password that an administrator replaces opens the account', async (t) => {
+t.test('after the service key replaces the printed password, the new password is accepted', async (t) => {
   const { config } = await installation()
   const { email = '' } = await firstAdministrator(app, config()) ?? {}
   const url = `/auth/v1/admin/users/${await idOf(app, email)}`
@@ -202,7 +202,7 @@ t.test('one of several servers that start together creates the administrator, an
   t.equal((await acts(app)).filter(({ action }) => action === 'utente_creato').length, 1)
 })
 
-/** Enough rounds that each way of removal is once the first and once the second. */
+/** Each kind of removal is once the first one and once the second one of a round. */
 const ROUNDS = 5
 
 /** The changes that remove an administrator's rights. */
@@ -263,7 +263,7 @@ t.test('the last administrator', async (t) => {
   })
 })
 
-t.test('when two servers remove the last two administrators at once, one of them remains', async (t) => {
+t.test('when two servers concurrently remove the last two administrators, one of them remains', async (t) => {
   const service = await token({ service: true })
   const ways = Object.entries(REMOVALS)
   const removeBoth = async (round: number, first: string, second: string, by: [string, string]) => {
@@ -317,7 +317,7 @@ const put = (app: FastifyInstance, token: string, id: string, body: object) =>
   callAs(app, token, 'PUT', `/auth/v1/admin/users/${id}`, body)
 
 t.test('the last administrator means the last one who can sign in', async (t) => {
-  const { app, token, sql, person } = await held(t)
+  const { app, token, sql, person } = await appWithLocks(t)
   const service = await token({ service: true })
   const { user: { id, identities: [own] }, access_token } = await signIn(app, 'anna', 'admin')
 

@@ -77,7 +77,7 @@ t.test('all users are listed, newest first, in pages with their number and links
   t.same((await list.auth.admin.listUsers({ page: 9, perPage: 3 })).data.users, [])
 })
 
-t.test('an account is found by its id, and a missing one is a 404', async (t) => {
+t.test('an account is found by its id, and a missing one is answered with a 404', async (t) => {
   const anna = await person()
   t.match((await admin.getUserById(anna.id)).data.user,
     { id: anna.id, email: anna.email, identities: [{ provider: 'email' }] })
@@ -229,7 +229,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
       "Bad Sort Parameters: bad direction for sort 'su', only 'asc' and 'desc' allowed")
   })
 
-  t.test('an administrator’s change of address confirms it only on request', async (t) => {
+  t.test('an administrator’s change of address confirms the new address only on request', async (t) => {
     const id = await person('non-provata@example.org', { email_confirm: false })
     const changed = await admin.updateUserById(id, { email: 'nuova@example.org' })
     t.match(changed.data.user, { email: 'nuova@example.org', email_confirmed_at: undefined })
@@ -242,7 +242,7 @@ t.test('details of Supabase Auth that clients can see', async (t) => {
       { email_confirmed_at: String })
   })
 
-  t.test('a refused change of address does not count for the limit of mails', async (t) => {
+  t.test('a refused change of address does not count toward the limit of mails', async (t) => {
     for (const name of ['cambia', 'occupata']) await person(`${name}@example.org`)
     const { auth } = client()
     await auth.signInWithPassword({ email: 'cambia@example.org', password: PASSWORD })

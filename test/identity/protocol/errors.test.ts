@@ -229,7 +229,7 @@ t.test('a missing feature is refused with the texts of the protocol', (t) => hol
   ['POST /signup', anon, { data: {} }, 422, 'anonymous_provider_disabled', 'Anonymous sign-ins are disabled']
 ]))
 
-t.test('telephone numbers are refused as by a provider without telephone sign-in', (t) => holds(t, [
+t.test('telephone numbers are refused with the errors of a provider without telephone sign-in', (t) => holds(t, [
   ['POST /signup', anon, { phone: PHONE, password: PASSWORD }, 400, PHONES, 'Phone signups are disabled'],
   ['POST /token?grant_type=password', anon, { phone: PHONE, password: PASSWORD }, 422, PHONES,
     'Phone logins are disabled'],
@@ -249,7 +249,7 @@ t.test('telephone numbers are refused as by a provider without telephone sign-in
   [`PUT /admin/users/${anna.id}`, service, { phone: PHONE }, 400, PHONES, 'Unsupported phone provider']
 ]))
 
-t.test('an invalid token, or a token of no person, is refused with the protocol’s status and text', (t) => holds(t, [
+t.test('an invalid token, or a token without a person, gets the protocol’s status and text', (t) => holds(t, [
   ['GET /user', undefined, undefined, ...NO_BEARER],
   ['GET /user', 'this-is-a-bad-token', undefined, ...UNREADABLE],
   ['POST /logout', 'this-is-a-bad-token', undefined, ...UNREADABLE],

@@ -218,7 +218,7 @@ t.test('a new password replaces the old one and ends every other session', async
   t.equal((await open().auth.signInWithPassword({ email: anna.email, password: 'un’altra frase lunga' })).error, null)
 })
 
-t.test('a new password revokes API keys on request, and an administrator’s change always does', async (t) => {
+t.test('a new password revokes API keys on request, and always if an administrator sets it', async (t) => {
   const anna = await person()
   const { access } = await tokensOf(await signedIn(anna))
   const mint = async () => withKey((await callAs(app, access, 'GET', '/api/cli/auth/key')).json<MintedKey>().apiKey)

@@ -63,7 +63,7 @@ export async function age ({ sql, identity }: FastifyInstance, { sessionId }: Ho
 }
 
 /** The number of refreshes of a session. Undefined when it has ended. */
-export async function turns ({ sql }: FastifyInstance, { sessionId }: Holder): Promise<number | undefined> {
+export async function counter ({ sql }: FastifyInstance, { sessionId }: Holder): Promise<number | undefined> {
   const [row] = await sql<{ refresh_counter: number }[]>`select refresh_counter from sessions where id = ${sessionId}`
   return row?.refresh_counter
 }

@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import t from 'tap'
 import { encodeRefreshToken } from '#src/identity/tokens/refresh-token.ts'
 import { twoServers } from '#test/identity/two-servers.ts'
-import { age, chain, holder, type Holder, type Outcome, refresh, refreshed, sessionStatus, turns } from './holder.ts'
+import { age, chain, counter, holder, type Holder, type Outcome, refresh, refreshed, sessionStatus } from './holder.ts'
 
 const NOT_FOUND = { status: 400, code: 'refresh_token_not_found' }
 
@@ -72,7 +72,7 @@ const DAY = 86_400
 
 type Step = { do: 'refresh', behind: number } | { do: 'wait', seconds: number } | { do: 'logout' }
 
-// So far below the interval that a request's own duration does not matter. Above it, the duration only adds.
+// The first waits are shorter than the interval, even with the duration of a request. The others are not.
 const waits = fc.oneof(
   { weight: 5, arbitrary: fc.constantFrom(1, 3, 5) },
   { weight: 8, arbitrary: fc.constantFrom(10, 11, 60, 3599) },
@@ -126,7 +126,7 @@ async function behaves (list: Step[], tally: Map<string, number>): Promise<void>
       }
     }
     assert.equal(new Set(tokens).size, rules.counter + 1)
-    assert.equal(await turns(app, anna), rules.isThere ? rules.counter : undefined)
+    assert.equal(await counter(app, anna), rules.isThere ? rules.counter : undefined)
     assert.deepEqual(await sessionStatus(app, access), rules.isThere && rules.now < 90 * DAY ? [200, 200] : [401, 403])
   }
 }
@@ -171,7 +171,7 @@ t.test('ConcurrentReuse: two servers on one database also create only one next t
   const outcomes = await atOnce([one.app, two.app], anna.first, 20)
   const [child, ...others] = tokens(outcomes)
   t.same(others, [])
-  t.equal(await turns(two.app, anna), 1)
+  t.equal(await counter(two.app, anna), 1)
   for (const { app } of [one, two]) {
     for (const outcome of outcomes.slice(0, 2)) {
       t.same(await sessionStatus(app, 'access' in outcome ? outcome.access : ''), [200, 200])
@@ -187,7 +187,7 @@ t.test('ConcurrentReuse: the current and the previous token at the same time end
     await age(app, anna, 3600)
     const outcomes = await Promise.all([parent!, present!, parent!, present!].map((token) => refresh(app, token)))
     t.notOk(outcomes.some((outcome) => 'code' in outcome), JSON.stringify(outcomes.map((outcome) => 'code' in outcome)))
-    t.equal(await turns(app, anna), 2)
+    t.equal(await counter(app, anna), 2)
   }
 })
 
@@ -203,7 +203,7 @@ t.test('ConcurrentReuse: a refresh that waited for others sees their result', as
   })
   const outcome = await waited.outcome
   t.notOk('code' in outcome)
-  t.equal(await turns(app, anna), 5)
+  t.equal(await counter(app, anna), 5)
   t.equal('refresh' in outcome && outcome.refresh, (await refreshed(app, anna.first)).refresh)
 })
 
@@ -230,7 +230,7 @@ t.test('after a concurrent refresh and logout no session is left', async (t) => 
     ])
     t.equal(out.statusCode, 204)
     if ('access' in outcome) t.same(await sessionStatus(app, outcome.access), [401, 403])
-    t.equal(await turns(app, anna), undefined)
+    t.equal(await counter(app, anna), undefined)
   }
 })
 

@@ -71,7 +71,7 @@ t.test('operators', async (t) => {
     t.match(password_hash, /^\$argon2id\$v=19\$/)
   })
 
-  t.test('an address that is in use, in upper or lower case, is a 409', async (t) => {
+  t.test('an address that is in use, in upper or lower case, is answered with a 409', async (t) => {
     const before = await people()
     for (const email of ['piero@example.org', 'PIERO@Example.ORG', 'anna@example.org']) {
       const { statusCode, json } = await create({ email })
@@ -82,7 +82,7 @@ t.test('operators', async (t) => {
     t.equal(await people(), before)
   })
 
-  t.test('an invalid field is a 400 that names it, and no account is created', async (t) => {
+  t.test('an invalid field is answered with a 400 that names it, and no account is created', async (t) => {
     const before = await people()
     const wrong: [field: string, body: object][] = [
       ['password', { password: 'password' }],
@@ -173,7 +173,7 @@ t.test('the lists of operators and users', async (t) => {
     t.match(json()[0].created_at, /^\d{4}-\d\d-\d\dT[\d:.]+Z$/)
   })
 
-  t.test('both lists have pages, whose links visit all people once', async (t) => {
+  t.test('the links between the pages of both lists visit each person exactly once', async (t) => {
     for (const path of ['/api/operators', '/api/users']) {
       const all = await callAs(app, admin, 'GET', path)
       const ids = all.json<{ id: string }[]>().map(({ id }) => id)
@@ -271,7 +271,7 @@ t.test('profile pictures', async (t) => {
     }
   })
 
-  t.test('a missing user, or one who is no operator, is a 404', async (t) => {
+  t.test('a missing user, or one who is not an operator, is answered with a 404', async (t) => {
     const pending = (await signIn(app, 'in-attesa', 'pending')).user.id
     for (const id of ['6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11', pending]) {
       const response = await set(id, picture)
@@ -280,7 +280,7 @@ t.test('profile pictures', async (t) => {
     t.same(await stored(pending), [])
   })
 
-  t.test('the picture is deleted with the user, in every way of deletion', async (t) => {
+  t.test('the picture is deleted with the user, for every kind of deletion', async (t) => {
     for (const [name, soft] of [['ugo', false], ['ida', true]] as const) {
       const { user: { id } } = await signIn(app, name, 'operator')
       await set(id, picture)
@@ -312,7 +312,7 @@ t.test('profile pictures', async (t) => {
     t.same(await stored(piero), before)
   })
 
-  t.test('a file over 5 MiB is a 413, with or without a declared size', async (t) => {
+  t.test('a file over 5 MiB is answered with a 413, with or without a declared size', async (t) => {
     const large = Buffer.alloc(5 * 1024 * 1024 + 1, 1)
     t.match((await set(piero, large)).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
     const declared = await send(form([['userId', piero], ['file', picture, 'io.jpg']]), {
@@ -322,7 +322,7 @@ t.test('profile pictures', async (t) => {
     t.same(fieldsAtFault(await set(piero, large.subarray(1))), ['file'], 'an image at the limit is examined')
   })
 
-  t.test('an invalid form is a 400 that names the field', async (t) => {
+  t.test('an invalid form is answered with a 400 that names the field', async (t) => {
     const file: Part = ['file', picture, 'io.jpg']
     const user: Part = ['userId', piero]
     const cases: [string, Part[], string][] = [

@@ -20,7 +20,7 @@ import { twoServers } from '#test/identity/two-servers.ts'
 
 const CHANNEL = 'locanda_identity'
 /** Longer than any test, so that a slow process still has time to respond. */
-const PATIENCE_MS = 60_000
+const LISTENERS_MS = 60_000
 /** Number of concurrent streams of requests on each server. */
 const STREAMS = 2
 /** Number of requests that each stream starts after the response. */
@@ -193,11 +193,11 @@ t.test('every process is notified of a change', async (t) => {
   }
   const echo = Promise.withResolvers<void>()
   const heard: string[] = []
-  const changes = listenForNotifications(asking, log, PATIENCE_MS).subscribe(
+  const changes = listenForNotifications(asking, log, LISTENERS_MS).subscribe(
     { user: (id) => { if (id === 'echo') echo.resolve() } },
     () => {}
   )
-  const others = listenForNotifications(other, log, PATIENCE_MS).subscribe({ user: (id) => { heard.push(id) } },
+  const others = listenForNotifications(other, log, LISTENERS_MS).subscribe({ user: (id) => { heard.push(id) } },
     () => {})
   const notify = (sql: Sql, payload: string) => sql`select pg_notify(${CHANNEL}, ${payload})`
 
@@ -391,7 +391,7 @@ t.test('revoking all sessions', async (t) => {
     t.same({ ...entry }, { actor: who, object: who, details: { revoked: 3, keys: 1 } })
   })
 
-  t.test('a code that no client has exchanged yet ends with all sessions', async (t) => {
+  t.test('a code that no client has exchanged yet is revoked together with all sessions', async (t) => {
     const service = await token({ service: true })
     const ends: Record<string, (person: AuthSession) => Promise<{ statusCode: number }>> = {
       'revoke-all': ({ access_token }) => callAs(app, access_token, 'POST', '/api/sessions/revoke-all'),
@@ -421,7 +421,7 @@ t.test('revoking all sessions', async (t) => {
     }
   })
 
-  t.test('an API key may revoke all sessions, and can be kept, but a caller who is no person may not', async (t) => {
+  t.test('an API key may revoke all sessions and be kept, but a machine cannot revoke sessions', async (t) => {
     const { access_token } = await signIn(app, 'cinzia', 'operator')
     const { apiKey } = (await callAs(app, access_token, 'GET', '/api/cli/auth/key')).json()
     const revoke = async (headers: Record<string, string>, payload?: object) =>
@@ -442,7 +442,7 @@ t.test('revoking all sessions', async (t) => {
 t.test('unlinking a provider', async (t) => {
   const [{ app }, { app: other }] = servers
 
-  t.test('the sessions and codes that the provider began end with it, except the session of the request', async (t) => {
+  t.test('the sessions and codes that began with the provider end, except the session of the request', async (t) => {
     const { id, token, unlink } = await person(app, 'gina', ['google', 'github'])
     const begin = async (provider: string) => {
       const device = { ip: '192.0.2.7', user_agent: 'di chi ha rubato l’account' }
@@ -499,7 +499,7 @@ t.test('unlinking a provider', async (t) => {
     t.equal(await isLetIn(app, bearer(token)), 200, 'existing sessions continue')
   })
 
-  t.test('a provider that is not linked is a 404, and the last one a 409', async (t) => {
+  t.test('unlinking a provider that is not linked returns 404, and unlinking the last one returns 409', async (t) => {
     const { linked, unlink } = await person(app, 'carla', ['google'])
     const unknown = await unlink('github')
     t.match([unknown.statusCode, unknown.json()],
@@ -511,7 +511,7 @@ t.test('unlinking a provider', async (t) => {
     t.same(await linked(), ['email'])
   })
 
-  t.test('unlinking is a 409 when the remaining address belongs to another account', async (t) => {
+  t.test('unlinking is answered with a 409 when the remaining address belongs to another account', async (t) => {
     const { id, linked, unlink } = await person(app, 'dario', ['google'])
     await person(app, 'dora')
     await app.sql`

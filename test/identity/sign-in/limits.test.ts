@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import t from 'tap'
 import { build, type TestApp } from '#test/helper.ts'
-import { held, type Held, PASSWORD } from '#test/identity/attacks/held.ts'
+import { appWithLocks, type AppWithLocks, PASSWORD } from '#test/identity/attacks/lock-waits.ts'
 import { site } from '#test/identity/mail/mailbox.ts'
 import { createPerson } from '#test/identity/shared-password.ts'
 import { callAs, bearer } from '#test/identity/requests.ts'
@@ -135,13 +135,13 @@ t.test('limits of sign-in attempts', async (t) => {
   })
 })
 
-async function attempt (server: Held, email: string, from: string): Promise<string> {
+async function attempt (server: AppWithLocks, email: string, from: string): Promise<string> {
   return (await signIn(server, { email, from })).json<{ error_code: string }>().error_code
 }
 
-/** Few attempts in an hour. Each test has its own accounts and client IPs. */
-const strict = await held(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
-const usual = await held(t)
+/** A server that allows three attempts an hour. Each test has its own accounts and client IPs. */
+const strict = await appWithLocks(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '3' })
+const usual = await appWithLocks(t)
 
 t.test('all addresses of one IPv6 network share the limit of one address', async (t) => {
   const from = (email: string, ...addresses: string[]) =>
@@ -165,7 +165,7 @@ t.test('all addresses of one IPv6 network share the limit of one address', async
   t.ok(many.includes('over_request_rate_limit'), 'the limit of accounts is shared, too')
 })
 
-t.test('a signed-in person has a separate limit for guesses of the own password', async (t) => {
+t.test('a signed-in person has a separate limit for guesses of the current password', async (t) => {
   const { app, person } = strict
   await person('bea@example.org')
   const { access_token } = (await strict.signIn('bea@example.org')).json<{ access_token: string }>()
@@ -198,7 +198,24 @@ t.test('concurrent sign-ins wait in a queue', async (t) => {
   }
 })
 
-t.test('sign-ups are counted before their passwords are hashed, and refuse no sign-in', async (t) => {
+t.test('a sign-in waits for its slot before its first query, and gets a 503 if 256 others wait', async (t) => {
+  const { sql } = strict
+  const begun = await sql.begin(async (tx) => {
+    await tx`lock table counters in exclusive mode`
+    const all = Array.from({ length: 4 + 256 + 10 }, () =>
+      signIn(strict, { email: 'nessuno@example.org', from: '192.0.2.9' }))
+    for (const { statusCode, headers } of await Promise.all(all.slice(4 + 256))) {
+      t.match([statusCode, headers['retry-after']], [503, '5'])
+    }
+    return { all }
+  })
+  const statuses = (await Promise.all(begun.all)).map(({ statusCode }) => statusCode)
+  t.equal(statuses.filter((status) => status === 400).length, 3)
+  t.ok(statuses.every((status) => [400, 429, 503].includes(status)))
+  t.equal(await attempt(strict, 'nessuno@example.org', '192.0.2.10'), 'invalid_credentials')
+})
+
+t.test('sign-ups are counted before their passwords are hashed, and do not block sign-ins', async (t) => {
   const { app } = await site(t, { ...HOUR, RATE_LIMIT_LOGIN_MAX: '1' })
   const post = async (path: string, payload: object, remoteAddress: string) =>
     (await app.inject({ method: 'POST', url: `/auth/v1/${path}`, payload, remoteAddress })).statusCode

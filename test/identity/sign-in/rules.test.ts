@@ -10,7 +10,7 @@ import { COMMON_PASSWORDS } from '#src/identity/sign-in/common-passwords.ts'
 import { composeMail } from '#src/identity/sign-in/account-mails.ts'
 import { type MailKind } from '#src/identity/sign-in/mail-texts/mail-wording.ts'
 import {
-  createPasswords, isKnownHash, needsRehash, passwordProblems, takeTurns
+  createPasswords, isKnownHash, needsRehash, passwordProblems, taskQueue
 } from '#src/identity/sign-in/passwords.ts'
 import { allowedRedirect } from '#src/identity/sign-in/redirects.ts'
 import { anyCharacter } from '#test/any-character.ts'
@@ -19,7 +19,7 @@ import { FRONT_END, setting, SIGNUP } from '#test/identity/oauth/setting.ts'
 const passwords = createPasswords()
 
 /**
- * Hashes from the tests of the reference implementations of argon2 (`password`) and crypt_blowfish, and from texts
+ * Hashes from the tests of the reference implementations of argon2 (`password`) and crypt_blowfish, and from articles
  * about them.
  */
 const ARGON2 = [
@@ -143,11 +143,11 @@ t.test('a hash with a lower cost than a new one is replaced, and one with a high
 })
 
 t.test('tasks run in order, up to the concurrency limit, with any number waiting', async (t) => {
-  const inTurn = takeTurns(2, 60_000)
+  const inTurn = taskQueue(2, 60_000)
   const started: number[] = []
   const tasks = Array.from({ length: 6 }, () => Promise.withResolvers<number>())
   const run = (n: number) =>
-    inTurn('first', () => {
+    inTurn({}, () => {
       started.push(n)
       return tasks[n]!.promise
     })
@@ -170,16 +170,16 @@ t.test('tasks run in order, up to the concurrency limit, with any number waiting
   for (const { resolve } of tasks) resolve(0)
   await Promise.allSettled(results)
   t.same(started, [0, 1, 2, 3, 4, 5])
-  t.equal(await inTurn('first', async () => 'libero'), 'libero')
+  t.equal(await inTurn({}, async () => 'libero'), 'libero')
 })
 
-t.test('hashes for strangers wait for all sign-ins', async (t) => {
-  const inTurn = takeTurns(1, 60_000)
+t.test('hashes for unknown people are computed after those of all waiting sign-ins', async (t) => {
+  const inTurn = taskQueue(1, 60_000)
   const done: string[] = []
   const running = Promise.withResolvers<void>()
-  const run = (turn: 'first' | 'later') => inTurn(turn, async () => {
+  const run = (order: 'first' | 'later') => inTurn({ order }, async () => {
     await running.promise
-    done.push(turn)
+    done.push(order)
   })
   const tasks = [run('later'), run('later'), run('later'), run('first'), run('first')]
   running.resolve()
@@ -187,18 +187,29 @@ t.test('hashes for strangers wait for all sign-ins', async (t) => {
   t.same(done, ['later', 'first', 'first', 'later', 'later'])
 })
 
-t.test('a password that waits too long for a slot is a 503, and the next one gets the slot', async (t) => {
-  const inTurn = takeTurns(1, 50)
+t.test('a sign-in that waits too long for a slot is answered with a 503, and the next one gets the slot', async (t) => {
+  const inTurn = taskQueue(1, 50)
   const running = Promise.withResolvers<void>()
-  const first = inTurn('first', () => running.promise)
-  await t.rejects(inTurn('first', async () => 'mai'), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
-  const next = inTurn('first', async () => 'ora')
+  const first = inTurn({}, () => running.promise)
+  await t.rejects(inTurn({}, async () => 'mai'), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
+  const next = inTurn({}, async () => 'ora')
   running.resolve()
   await first
   t.equal(await next, 'ora')
 })
 
-t.test('while imported hashes exist, a wrong password waits for a whole second, without its slot', async (t) => {
+t.test('the wait of a request counts from its arrival, and includes its earlier password checks', async (t) => {
+  const inTurn = taskQueue(1, 60_000)
+  const running = Promise.withResolvers<void>()
+  const reply = { elapsedTime: 60_000 }
+  const first = inTurn({}, () => running.promise)
+  await t.rejects(inTurn({ reply }, async () => 'mai'), { code: 'SERVIZIO_OCCUPATO', statusCode: 503 })
+  running.resolve()
+  await first
+  t.equal(await inTurn({ reply }, async () => 'ora'), 'ora', 'a free slot needs no waiting')
+})
+
+t.test('while imported hashes exist, a wrong password takes a whole second, but frees its slot earlier', async (t) => {
   const slow = createPasswords({ atOnce: 1, hasImportedHashes: async () => true })
   const answered: string[] = []
   const began = performance.now()
@@ -223,7 +234,7 @@ t.test('a password has 8 to 128 characters, as a person counts them', async (t) 
   t.same(passwordProblems(''), ['length'])
 })
 
-t.test('spaces and letters of every script are allowed, control characters and lone surrogates are not', async (t) => {
+t.test('spaces and letters of every script are allowed, but no control characters and lone surrogates', async (t) => {
   for (const good of ['tre parole corte', 'пароль-длинный', '密码密码密码密码', 'però così è già']) {
     t.same(passwordProblems(good), [], good)
   }
@@ -262,7 +273,7 @@ const KINDS: Record<MailKind, [subject: RegExp, about: RegExp]> = {
   signup: [/^Conferma la registrazione/, /chiesta la registrazione/],
   recovery: [/^Reimposta la password/, /reimpostare la password/],
   magiclink: [/collegamento per accedere/, /chiesto di accedere/],
-  invite: [/^Invito/, /ricevuto un invito/],
+  invite: [/^Invito/, /un invito a usare/],
   email_change: [/nuovo indirizzo e-mail/, /cambiare l’indirizzo/],
   reauthentication: [/codice di verifica/, /serve un codice di verifica/]
 }
@@ -298,14 +309,14 @@ function read (html: string): Read {
   return seen
 }
 
-t.test('each mail gives in Italian its reason and its expiry, and says that it may be ignored', async (t) => {
+t.test('each mail states in Italian its reason and its expiry, and that it may be ignored', async (t) => {
   for (const kind of kinds) {
     const [subject, about] = KINDS[kind]
     const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL })
     t.match(mail.subject, subject)
     t.match(mail.text, about)
     t.match(mail.text, /24 ore e una volta sola/)
-    t.match(mail.text, /Se non hai chiesto tu/)
+    t.match(mail.text, /inattes[ao]|non è stata chiesta/)
     t.ok(mail.text.includes(EMAIL))
     t.ok(mail.text.split('\n').includes(CODE), 'the code is on a separate line')
     t.equal(mail.text.split('\n').includes(LINK), kind !== 'reauthentication',
@@ -338,7 +349,7 @@ t.test('in every other language a mail has the same content, and no Italian word
       const mail = composeMail(kind, { link: LINK, code: CODE, email: EMAIL }, language)
       for (const part of [EMAIL, CODE, ...(kind === 'reauthentication' ? [] : [LINK])]) t.ok(mail.text.includes(part))
       t.match(mail.html, `<html lang="${language}">`)
-      t.notMatch(mail.text, /Inserisci|collegamento|Se non|Indirizzo/i)
+      t.notMatch(mail.text, /Inserire|collegamento|Se non|Indirizzo/i)
       t.equal(mail.text.split('\n\n').length, inItalian(kind).text.split('\n\n').length)
       return mail.subject
     })
@@ -361,7 +372,7 @@ t.test('no inserted value becomes markup, or a line of the text', async (t) => {
     fc.oneof(
       fc.constantFrom(
         '<b>', '</p>', '"', "'", '&', '&lt;', '<!--', '-->', '<script>', '" onclick="x', '\r\n', '\u2028', '\0',
-        ' ', 'Se non hai chiesto tu'
+        ' ', 'Se la richiesta è inattesa'
       ),
       fc.string({ unit: anyCharacter, maxLength: 10 })
     ),
@@ -404,7 +415,7 @@ const CONFIG = {
   PUBLIC_URL: 'https://locanda.example', CORS_ORIGINS: [FRONT_END, 'http://localhost:5173'], REDIRECT_URLS: []
 }
 
-/** URLs that look like the front end's, or that browserCookie and servers parse differently. */
+/** URLs that look like the front end's, or that browsers and servers parse differently. */
 const TRAPS = [
   'https://evil.example/', '//evil.example', '\\\\evil.example', '/\\evil.example', 'https:evil.example',
   'https:/\\evil.example', 'https://app.example.evil.example/', 'https://app.example@evil.example/',
@@ -439,7 +450,7 @@ t.test('a URL outside the allowed front ends is replaced by the front end’s ow
 
   const { base, browser, provider } = await setting(t, SIGNUP)
   provider.person = { sub: 'anna-1', email: 'anna@example.org', email_verified: true }
-  // The whole flow, for some of them.
+  // Tests the whole flow for some of them.
   for (const trap of TRAPS.slice(0, 24).filter((_trap, n) => n % 4 === 0)) {
     const { url } = await browser().go(
       `${base}/auth/v1/authorize?provider=google&redirect_to=${encodeURIComponent(trap)}`
@@ -467,7 +478,7 @@ t.test('a front end\'s URL is kept as requested', (t) => {
   t.end()
 })
 
-t.test('with a path in PUBLIC_URL the service\'s URLs are those below that path', (t) => {
+t.test('with a path in PUBLIC_URL, only URLs below that path belong to the service', (t) => {
   const config = { PUBLIC_URL: 'https://host.example/locanda', CORS_ORIGINS: [FRONT_END], REDIRECT_URLS: [] }
   for (const inside of ['/locanda', '/locanda/', '/locanda/ad/?x=1']) {
     t.equal(allowedRedirect(config, `https://host.example${inside}`), `https://host.example${inside}`)

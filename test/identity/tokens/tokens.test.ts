@@ -115,7 +115,7 @@ t.test('decoding never throws, and every accepted text is exactly the encoded fo
   t.equal(decodeRefreshToken(secret, 'A'.repeat(10_000_000)), undefined)
 })
 
-t.test('the current token is replaced, and the last one repeats within ten seconds or a few times a day', async (t) => {
+t.test('the current token is replaced, and the last one works for ten seconds and a few times a day', async (t) => {
   t.equal(REUSE_INTERVAL_MS, 10_000)
   const nowMs = 1_700_000_000_000
   const table: readonly [number, number, number, number, ReturnType<typeof classifyRefresh>][] = [
@@ -153,7 +153,7 @@ async function pairs (t: Test) {
 }
 
 t.test('the signing keys', async (t) => {
-  t.test('the first pair is created when needed, and is published and signs', async (t) => {
+  t.test('the first pair is created when needed, published, and used to sign', async (t) => {
     const { keys, sql } = await pairs(t)
     const { kid, privatePem } = await keys.current()
     t.match(await keys.jwks(), [{ kty: 'EC', crv: 'P-256', alg: 'ES256', use: 'sig', key_ops: ['verify'], kid }])
@@ -172,7 +172,7 @@ t.test('the signing keys', async (t) => {
     t.equal((await sql`select from signing_keys`).count, 1)
   })
 
-  t.test('a new pair is published for 15 minutes before it signs, and the old one outlives its tokens', async (t) => {
+  t.test('a new pair is published 15 minutes before it signs, and the old one until its tokens expire', async (t) => {
     const { keys, another, clock } = await pairs(t)
     const kids = async () => (await keys.jwks()).map(({ kid }) => kid).sort()
     const { kid: old } = await keys.current()

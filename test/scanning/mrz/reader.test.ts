@@ -12,7 +12,7 @@ import { clutter } from './reader/clutter.ts'
 import { CLEAN, generator, photograph, type Shot, skip } from './reader/render.ts'
 import { TODAY } from './samples.ts'
 
-/* The zone reader on generated images: a small part of `npm run bench -- scanning`. */
+/* The MRZ reader on generated images: a small part of `npm run bench -- scanning`. */
 
 const network = readNetwork(new URL('../../../src/scanning/mrz/reader/model/weights.bin', import.meta.url))
 const words = await page(['Si ricorda ai gentili ospiti che la colazione', 'è servita dalle 7 e 30 alle 10'])

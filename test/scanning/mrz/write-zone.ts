@@ -12,6 +12,21 @@ export interface ZoneValues extends Pick<
   expiry: Day | ''
 }
 
+/** An invented French passport. */
+export const PASSPORT: ZoneValues = {
+  code: 'P',
+  issuer: 'FRA',
+  nationality: 'FRA',
+  surname: 'PROVETTI',
+  given: 'LUCA',
+  number: 'V12345678',
+  birth: '1980-02-29',
+  sex: 'M',
+  expiry: '2031-06-30',
+  optional: '',
+  further: ''
+}
+
 /**
  * Writes the lines of a zone with check digits. Long names are cut, as issuers do. Fields that the layout lacks are
  * ignored.

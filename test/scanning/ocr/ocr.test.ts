@@ -72,7 +72,7 @@ t.test('a page without a zone has text, and null as zone, in all languages', asy
   }
 })
 
-t.test('a driving licence gives a proposed guest, and another page none', async (t) => {
+t.test('a driving licence gives a proposed guest, and other pages give none', async (t) => {
   const licence = [
     'PATENTE DI GUIDA', 'REPUBBLICA ITALIANA', '1. VERDI', '2. LUCA', '3. 29/02/1980 ROMA (RM)', '5. U1A23B456C'
   ]
@@ -130,7 +130,7 @@ t.test('returns 413 with the size of an image of more than 50 megapixels', async
   })
 })
 
-t.test('returns 400 for text that is no image, and 413 above 10 MiB', async (t) => {
+t.test('returns 400 for text that is not an image, and 413 above 10 MiB', async (t) => {
   for (const image of ['', '****', 'ciao', 'aGVsbG8gd29ybGQ=']) t.same(fieldsAtFault(await ocr(image)), ['image'])
   t.match((await ocr(Buffer.alloc(10 * 1024 * 1024 + 1, 1))).json(), { status: 413, codice: 'CONTENUTO_TROPPO_GRANDE' })
   t.match((await ocr('A'.repeat(15 * 1024 * 1024))).json(), { status: 413, codice: 'CORPO_TROPPO_GRANDE' })

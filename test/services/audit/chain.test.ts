@@ -157,7 +157,7 @@ t.test(
   }
 )
 
-t.test('a missing log table, a lock timeout or a duplicate number is a 503', async (t) => {
+t.test('a missing log table, a lock timeout or a duplicate number is answered with a 503', async (t) => {
   const { audit, db, sql } = await bench(t)
   await sql`alter table audit_log rename to altrove`
   await t.rejects(audit.append(db, entry(1)), UNAVAILABLE)

@@ -15,7 +15,7 @@ import { noRadosgw, startRadosgw } from '#test/radosgw.ts'
 import { backendRules } from './backend-rules.ts'
 import { codeOf, keep, PLACE, storageRules } from './file-service-rules.ts'
 
-const PATIENCE = { responseMs: 2000, silenceMs: 2000 }
+const TIMEOUTS = { responseMs: 2000, silenceMs: 2000 }
 
 /** The bytes that the server sends before it stalls: none, the head, or also a part of the file. */
 let said = ''
@@ -30,7 +30,7 @@ const stalling = s3Backend({
   region: 'us-east-1',
   accessKeyId: 'prova',
   secretAccessKey: 'prova'
-}, PATIENCE)
+}, TIMEOUTS)
 
 t.test('the folder backend', async (t) => {
   backendRules(t, folderBackend(temporaryFolder(t)))
@@ -54,7 +54,7 @@ t.test('with an S3 server', { skip: noRadosgw }, async (t) => {
 
   t.test('storage with the S3 backend', async (t) => storageRules(t, server.environ))
 
-  t.test('a missing bucket or rejected key is a 503, and the server keeps working', async (t) => {
+  t.test('a missing bucket or rejected key is answered with a 503, and the server keeps working', async (t) => {
     for (const wrong of [{ S3_BUCKET: 'nessuno' }, { S3_SECRET_ACCESS_KEY: 'sbagliato' }]) {
       const { app, call, logs } = await build(t, { ...server.environ, ...wrong })
       t.equal(await codeOf(app.files.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
@@ -102,7 +102,7 @@ const SIZE = encryptedSize(CONTENT.length)
 const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`
 const HALF = HEAD + 'x'.repeat(2 * STRETCH_BYTES)
 
-t.test('an S3 server that accepts connections and never responds is a 503 for every operation', async (t) => {
+t.test('every operation returns 503 when the S3 server accepts connections and never responds', async (t) => {
   said = ''
   const backend = mapBackendErrors(stalling, pino({ level: 'silent' }))
   const asked = [

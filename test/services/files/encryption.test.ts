@@ -222,7 +222,7 @@ t.test('the files folder reveals no content, name or owner', async (t) => {
   t.notMatch(JSON.stringify(logs), /CANARINO/)
 })
 
-t.test("a byte changed at a file's start is a 500, and a later one aborts the response", async (t) => {
+t.test("the server returns 500 when a file's first byte was changed, and aborts after a later change", async (t) => {
   const { paths, contents, objects, read } = await twoFiles('changed')
   const file = readFileSync(paths[0])
   for (const position of [0, 65_535, 65_536, 65_551]) {

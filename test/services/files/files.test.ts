@@ -69,7 +69,7 @@ const filesIn = (dataDir: string) =>
 /** An id that the backend fails to delete. */
 const FAULTY = `00${randomUUID().slice(2)}`
 
-/** A server for tests that leave no changes behind. */
+/** A server for tests that undo their changes. */
 const shared = await server(t, {
   wrapBackend: (backend) => ({
     ...backend,
@@ -80,7 +80,7 @@ const shared = await server(t, {
   })
 })
 
-t.test('a full disk makes an upload SPAZIO_ESAURITO, and a failing one ARCHIVIO_NON_DISPONIBILE',
+t.test('an upload to a full disk gets SPAZIO_ESAURITO, and to a failing disk ARCHIVIO_NON_DISPONIBILE',
   async (t) => {
     const { app, dataDir, call } = failing
     const object = await keep(failing, Buffer.from('prima'))
@@ -100,7 +100,7 @@ t.test('a full disk makes an upload SPAZIO_ESAURITO, and a failing one ARCHIVIO_
     await keep(failing, randomBytes(200_000))
   })
 
-t.test('a file that a disk failure makes unreadable is a 503, and its object stays', async (t) => {
+t.test('a file that a disk failure makes unreadable is answered with a 503, and its object stays', async (t) => {
   const object = await keep(failing, Buffer.from('prima'))
   Object.assign(fault, { act: 'get', code: 'EIO' })
   t.equal(await codeOf(failing.app.files.read(object)), 'ARCHIVIO_NON_DISPONIBILE')
@@ -154,7 +154,7 @@ t.test("an upload that the client aborts fails with the client's error, and leav
   t.same(filesIn(built.dataDir), before)
 })
 
-t.test('a missing files folder, or the empty one of an unmounted volume, is a 503',
+t.test('a missing files folder, or the empty one of an unmounted volume, is answered with a 503',
   async (t) => {
     const built = await build(t)
     const { app, dataDir, call, logs } = built
@@ -281,7 +281,7 @@ t.test('rows with a missing or truncated file are counted, logged and kept', asy
 t.test('no file is compared or removed when the files folder belongs to another database', async (t) => {
   const built = await server(t)
   const { app, compare, leave, pathOf } = built
-  await t.test('it is the same before the first file is stored', async (t) => {
+  await t.test('nor before the first file is stored', async (t) => {
     const foreign = leave(randomUUID(), 25)
     await compare()
     t.equal(existsSync(foreign), true)

@@ -71,15 +71,22 @@ t.test('colours are converted to the standard profile, and the profile is remove
   t.equal((await sharp(bytes).metadata()).icc, undefined)
 })
 
-t.test('an image of 24 megapixels keeps its size, and so does one of 12,000 pixels a side', async (t) => {
-  t.match(await sharp((await reencode(pngOf(6000, 4000, 1, 0))).bytes).metadata(), { width: 6000, height: 4000 })
-  t.match(await sharp((await reencode(pngOf(12_000, 10, 1, 0))).bytes).metadata(), { width: 12_000, height: 10 })
+t.test('an image is reduced to 3,000 pixels a side, and a smaller one keeps its size', async (t) => {
+  for (const [bytes, size] of [
+    [pngOf(3000, 2999, 1, 0), [3000, 2999]],
+    [pngOf(10_000, 5000, 1, 0), [3000, 1500]],
+    [pngOf(40, 12_000, 1, 0), [10, 3000]],
+    [fixture('halves-48-megapixels.heic'), [3000, 2250]],
+    [await jpeg(4000, 80), [3000, 60]]
+  ] as const) {
+    const { width, height } = await sharp((await reencode(bytes)).bytes).metadata()
+    t.same([width, height], size)
+  }
 })
 
-t.test('an image of up to 50 megapixels is reduced to 24', async (t) => {
-  for (const bytes of [pngOf(10_000, 5000, 1, 0), fixture('halves-48-megapixels.heic')]) {
-    const { width, height } = await sharp((await reencode(bytes)).bytes).metadata()
-    t.ok(width * height <= 24e6 && width * height > 23.9e6, `${width} × ${height}`)
+t.test('a JPEG that would be reduced to between a half and a third is reduced to a third', async (t) => {
+  for (const [width, kept] of [[5999, 3000], [6000, 2000], [8064, 2688], [9000, 3000], [12_000, 3000]] as const) {
+    t.match(await sharp((await reencode(await jpeg(width, 60))).bytes).metadata(), { width: kept })
   }
 })
 

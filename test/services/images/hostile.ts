@@ -1,5 +1,5 @@
 import { readFileSync } from 'node:fs'
-import { crc32, deflateSync, gzipSync } from 'node:zlib'
+import { constants, crc32, deflateRawSync, deflateSync, gzipSync } from 'node:zlib'
 import sharp from 'sharp'
 import { jpeg, pdfOf, picture, png, webp, withPlace } from './pictures.ts'
 
@@ -86,8 +86,24 @@ async function pdfs (photo: Buffer): Promise<HostileFile[]> {
     { what: 'a PDF without its second half', bytes: whole.subarray(0, whole.length / 2), refusal: /PDF|danneggiata/ },
     { what: 'a PDF of two pages', bytes: await pdfOf([[photo], [photo]]), refusal: PDF },
     { what: 'a PDF of two images', bytes: await pdfOf([[photo, await jpeg(100, 75)]]), refusal: PDF },
-    { what: 'a PDF of text', bytes: await pdfOf([[]]), refusal: PDF }
+    { what: 'a PDF of text', bytes: await pdfOf([[]]), refusal: PDF },
+    { what: 'a small PDF whose page unpacks to gigabytes', bytes: packedPdf(), refusal: /troppo complessa/ }
   ]
+}
+
+/** A PDF of one page, whose content is two gigabytes of blanks. */
+function packedPdf (): Buffer {
+  const blanks = deflateRawSync(Buffer.alloc(2 ** 24, ' '), { finishFlush: constants.Z_FULL_FLUSH })
+  const [start, end] = [Buffer.from('789c', 'hex'), Buffer.from('0300', 'hex')]
+  const content = Buffer.concat([start, ...Array<Buffer>(128).fill(blanks), end])
+  return Buffer.concat([
+    Buffer.from('%PDF-1.7\n1 0 obj<</Type/Catalog/Pages 2 0 R>>endobj\n' +
+      '2 0 obj<</Type/Pages/Kids[3 0 R]/Count 1>>endobj\n' +
+      '3 0 obj<</Type/Page/Parent 2 0 R/MediaBox[0 0 9 9]/Contents 4 0 R>>endobj\n' +
+      `4 0 obj<</Filter/FlateDecode/Length ${content.length}>>stream\n`),
+    content,
+    Buffer.from('\nendstream endobj\ntrailer<</Root 1 0 R>>\n%%EOF')
+  ])
 }
 
 /** Polyglots: image files that are also another format. Only the image is kept. */

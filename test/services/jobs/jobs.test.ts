@@ -25,16 +25,16 @@ t.test('one of three processes makes each scheduled run, on twenty nights', asyn
   }
 })
 
-t.test('clocks that are ahead or behind neither repeat nor skip a run', async (t) => {
+t.test('fast or slow clocks neither repeat nor skip a run', async (t) => {
   const { start, row } = await processes(t)
   const [ahead, behind] = [start(), start()]
   await ahead.runDue()
   for (let night = 1; night <= 5; night++) {
     const slot = (await row()).next_run_at
     await ahead.runDue(slot)
-    // By its clock the time has just passed, but it has not.
+    // By this server's clock the time has just passed, but in fact it has not.
     await start().runDue(new Date(slot.getTime() + SECOND))
-    // It checks for due jobs long after the others.
+    // This server checks for due jobs long after the others.
     await behind.runDue(new Date(slot.getTime() - 90 * SECOND))
     await behind.runDue(slot)
     t.equal(ahead.runs() + behind.runs(), night)
@@ -77,7 +77,7 @@ t.test('no second run starts during a run, and a run missed meanwhile happens af
   t.equal(second.runs(), 1)
 })
 
-t.test('a run whose process died is shown as interrupted, and repeated once', async (t) => {
+t.test('a run whose process was killed is shown as interrupted, and repeated once', async (t) => {
   const { start, row, loseLease } = await processes(t)
   const work = heldWork()
   const [dead, other, another] = [start({ run: work.run }), start(), start()]
@@ -103,7 +103,7 @@ t.test('a run whose process died is shown as interrupted, and repeated once', as
   t.same(await row(), ended, 'a late end of the lost run does not end the new run')
 })
 
-t.test('a run keeps its lease while its process lives', async (t) => {
+t.test('a run keeps its lease while its process runs', async (t) => {
   const { start, row, loseLease } = await processes(t)
   const work = heldWork()
   const [slow, other] = [start({ run: work.run, renewEveryMs: 20 }), start()]
@@ -173,7 +173,7 @@ t.test('one of twenty concurrent manual starts in two processes runs', async (t)
   work.end()
 })
 
-t.test('every process runs a job of every process, and the last run is recorded', async (t) => {
+t.test('every process runs an everyProcess job, and the last run is recorded', async (t) => {
   const { start, row } = await processes(t)
   const work = heldWork()
   const hangs = start({ everyProcess: true, run: work.run })
@@ -212,7 +212,7 @@ t.test('shutdown starts no run, and waits for the running one', async (t) => {
   t.match(await row(), { outcome: 'riuscito', lease_until: null })
 })
 
-t.test('a changed schedule gets a new next time, and a missed run still happens', async (t) => {
+t.test('a job with a changed schedule gets a new next time, and a missed run still happens', async (t) => {
   const { start, row, miss } = await processes(t)
   await start().runDue()
   const { next_run_at: before } = await row()
@@ -230,7 +230,7 @@ t.test('a changed schedule gets a new next time, and a missed run still happens'
   t.equal((await row()).next_run_at.getUTCMinutes(), 45)
 })
 
-t.test('without a database a scheduled time logs one line, and the run follows when it is back', async (t) => {
+t.test('without a database a scheduled run logs one line, and runs when the database responds', async (t) => {
   const { start, row, sql } = await processes(t)
   const one = start()
   await one.runDue()

@@ -55,7 +55,7 @@ export async function processes (t: Test) {
     async miss () {
       await sql`update jobs set next_run_at = now() - interval '5 hours' where name = 'night'`
     },
-    /** Expires the lease, as after the death of the run's process. */
+    /** Expires the lease, as when the process of the run was killed. */
     async loseLease () {
       await sql`update jobs set lease_until = now() - interval '1 second' where name = 'night'`
     }

@@ -87,7 +87,7 @@ t.test('a temporarily refused mail does not delay others', async (t) => {
   t.equal((await smtp.next()).subject, 'Prima')
 })
 
-t.test('delivery of a mail ends after 24 hours, but not before an attempt', async (t) => {
+t.test('delivery of a mail ends after 24 hours, but only after at least one attempt', async (t) => {
   const { app } = server
   moody.decide = () => { throw smtpError(451, 'busy') }
   const [old, younger] = [await putAside(app), await putAside(app)]
@@ -135,7 +135,7 @@ t.test(
 )
 
 t.test(
-  'a mail of a dead process is claimed after its lease expires, and the dead process cannot change it',
+  'a mail of a killed process is claimed after its lease expires, and that process cannot change it',
   async (t) => {
     const smtp = await startSmtp(t)
     const { db, worker, enqueue } = await bareWorker(t, smtp)

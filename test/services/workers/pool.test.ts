@@ -49,7 +49,7 @@ t.test('a task that exceeds its deadline is ended with its thread, and the next 
   t.not((await look(run)).thread, thread)
 })
 
-t.test('tasks in the queue behind a task that is ended still run', async (t) => {
+t.test('queued tasks run after a running task is ended', async (t) => {
   const { run } = open(t)
   const held = run({ do: 'wait', ms: LONG }, { deadlineMs: 500 })
   const waiting = [run({ do: 'echo', value: 1 }), run({ do: 'echo', value: 2 })]
@@ -74,6 +74,14 @@ t.test('only the task that exceeds the memory limit fails', async (t) => {
   const hoarding = run({ do: 'hoard' })
   const behind = run({ do: 'echo', value: 'lives' })
   await t.rejects(hoarding, { code: 'LAVORO_NON_RIUSCITO', statusCode: 503 })
+  t.equal(await behind, 'lives')
+})
+
+t.test('only the task that exceeds the limit of buffers, which are outside the heap, fails', async (t) => {
+  const { run } = open(t, { buffersMb: 128 })
+  const filling = run({ do: 'fill' }, { deadlineMs: 20_000 })
+  const behind = run({ do: 'echo', value: 'lives' })
+  await t.rejects(filling, { code: 'LAVORO_NON_RIUSCITO', statusCode: 503 })
   t.equal(await behind, 'lives')
 })
 

@@ -7,6 +7,7 @@ export type Order =
   | { do: 'wait', ms: number }
   | { do: 'spin' }
   | { do: 'hoard' }
+  | { do: 'fill' }
   | { do: 'exit' }
   | { do: 'fail' }
   | { do: 'look' }
@@ -18,6 +19,7 @@ export default async function obey (order: Order): Promise<unknown> {
     // eslint-disable-next-line no-empty
     case 'spin': for (;;) {}
     case 'hoard': return hoard()
+    case 'fill': return fill()
     case 'exit': return process.exit(3)
     case 'fail': throw new TypeError('as asked for')
     case 'look': return { thread: threadId, env: { ...env } }
@@ -27,4 +29,10 @@ export default async function obey (order: Order): Promise<unknown> {
 function hoard (): never {
   const held: number[][] = []
   for (;;) held.push(Array.from({ length: 10_000 }, Math.random))
+}
+
+/** Fills buffers, and never yields. */
+function fill (): never {
+  const held = Array.from({ length: 16 }, () => Buffer.alloc(2 ** 24, 1))
+  for (;;) held[0]!.reverse()
 }

@@ -5,7 +5,7 @@ import type { Mail } from '#src/services/mail/queue.ts'
 import { inRome, italianDay } from '#src/lib/time.ts'
 import { failureText } from '../../service/soap/errors.ts'
 
-/** The subject of an alarm: ids, references and days, never names. Its log line has the same fields. */
+/** The subject of an alarm: ids, references and days, never names of persons. Its log line has the same fields. */
 export interface AlarmFacts {
   /** The submission: id and reference. */
   invio?: number
@@ -16,6 +16,8 @@ export interface AlarmFacts {
   /** A booking, and the number of its guests whom the police does not have. */
   prenotazione?: number
   ospiti_mancanti?: number
+  /** The establishments of the bookings, if there are several in the installation. The log has their ids. */
+  strutture?: readonly { id: number, nome: string | null }[]
   /** A day of the police account `utente`. */
   giorno?: string
   utente?: string
@@ -36,7 +38,7 @@ interface Kind {
   message: string
   /** The facts that identify a problem. The same problem raises one alarm a day. */
   identifiedBy: readonly (keyof AlarmFacts)[]
-  /** The subject of the mail; `text` explains the alarm and gives advice. */
+  /** The subject of the mail. `text` explains the alarm and gives advice. */
   subject: string
   text: string
 }
@@ -47,7 +49,7 @@ const PORTAL = 'Confrontare la ricevuta del giorno con il portale Alloggiati Web
 
 const ALARM_KINDS = {
   'unknown-outcome': {
-    message: 'outcome of a submission unknown',
+    message: 'the outcome of a submission is unknown',
     identifiedBy: ['invio', 'tentativo'],
     subject: 'Invio di esito sconosciuto',
     text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} Controllare il portale, in «Analisi invii». ` +
@@ -83,14 +85,14 @@ const ALARM_KINDS = {
       'dati superati. Controllare la prenotazione e inviarla di nuovo.'
   },
   deadline: {
-    message: 'guests not acquired yet, at or near their legal deadline',
+    message: 'guests are not acquired yet, and their legal deadline is near or past',
     identifiedBy: ['prenotazione', 'invio', 'scadenza', 'minuti'],
     subject: 'Ospiti non ancora comunicati, scadenza vicina',
     text: 'La legge richiede la comunicazione entro la scadenza indicata. Completare i dati degli ospiti e inviarli. ' +
       'Se il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
   },
   'deadline-open': {
-    message: 'a submission that waits, or of unknown outcome, not acquired yet, at or near its legal deadline',
+    message: 'the legal deadline of a submission that waits, or has an unknown outcome, is near or past',
     identifiedBy: ['invio', 'scadenza', 'minuti'],
     subject: 'Invio non ancora concluso, scadenza vicina',
     text: 'L’invio indicato aspetta di partire, è in corso, o è di esito sconosciuto: lo stato è in GET ' +
@@ -184,7 +186,7 @@ type Content = Omit<Mail, 'to'>
 interface Letter { subject: string, paragraphs: readonly string[], sections: readonly Section[] }
 interface Section { title: string, lines: readonly string[] }
 
-/** Maximum number of cases listed in a mail. The mail gives only the number of the others. */
+/** Maximum number of cases listed in a mail. The mail gives only the number of the other cases. */
 const MAX_LINES = 100
 
 /** The mail of an alarm, with the cases and advice. Italian, no names. */
@@ -215,22 +217,25 @@ function shorten (lines: readonly string[]): readonly string[] {
 /** Describes a case in Italian. */
 export function describe (facts: AlarmFacts): string {
   const { invio, ricevuta, tentativo, prenotazione, prenotazioni: bookings, giorno, utente, scadenza } = facts
-  const { ospiti_mancanti: missing, dal, macchina } = facts
+  const { ospiti_mancanti: missing, strutture: houses, dal, macchina } = facts
   const parts = [
-    prenotazione === undefined ? undefined : `prenotazione ${prenotazione}`,
-    bookings === undefined
-      ? undefined
-      : `${bookings.length === 1 ? 'prenotazione' : 'prenotazioni'} ${bookings.join(', ')}`,
+    named('prenotazione', prenotazione),
+    named(bookings?.length === 1 ? 'prenotazione' : 'prenotazioni', bookings?.join(', ')),
+    named('struttura', houses?.map(({ id, nome }) => nome ?? id).join(', ')),
     missing === undefined ? undefined : countWithNoun(missing, 'ospite da comunicare', 'ospiti da comunicare'),
-    ricevuta === undefined ? undefined : `invio ${ricevuta}`,
-    invio === undefined ? undefined : `id dell’invio ${invio}`,
-    tentativo === undefined ? undefined : `tentativo ${tentativo}`,
-    giorno === undefined ? undefined : `giorno ${italianDay(giorno)}`,
-    utente === undefined ? undefined : `account ${utente}`,
-    scadenza === undefined ? undefined : `scadenza ${inRome(new Date(scadenza))}`,
+    named('invio', ricevuta),
+    named('id dell’invio', invio),
+    named('tentativo', tentativo),
+    named('giorno', giorno && italianDay(giorno)),
+    named('account', utente),
+    named('scadenza', scadenza && inRome(new Date(scadenza))),
     dal === undefined ? undefined : dayWithArticle('dal', new Date(dal)),
-    macchina === undefined ? undefined : `server ${macchina}`,
+    named('server', macchina),
     facts.errore && failureText(facts.errore)
   ]
   return parts.filter((part) => part !== undefined).join(', ') || 'il registro'
+}
+
+function named (word: string, value: string | number | undefined): string | undefined {
+  return value === undefined ? undefined : `${word} ${value}`
 }

@@ -1,16 +1,18 @@
 import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
+import type { Database } from '#src/database/connect.ts'
 import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 import { daysWithoutReceipt, RECEIPT_WINDOW_DAYS } from '../../receipts/receipt-days.ts'
 import type { WatchContext } from '../ledger-context.ts'
 import { scopeOf } from '../read-ledger.ts'
 import { suspensionCase, currentSuspension } from '../suspension.ts'
-import { unfiledBookings } from '../coverage.ts'
+import { unfiledBookings } from '../unfiled-bookings.ts'
 import type { AlarmCase, NotifierOptions } from './alarm-notifier.ts'
 import { allarmi } from '#drizzle/tables/alloggiati.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { describe, letter } from './alarm-kinds.ts'
+import { withPlaces } from './alarm-places.ts'
 
 const MINUTE_MS = 60_000
 /** Minutes before the legal deadline at which an alarm is raised, longest first. */
@@ -30,7 +32,7 @@ export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
   const { unsent, open } = await nearDeadlines(context, now)
   await alarm('deadline', ...unsent)
   await alarm('deadline-open', ...open)
-  // Raised again here, because a process may die between the state change and its alarm.
+  // Raise these alarms again, because a process may be killed between the state change and its alarm.
   await alarm('unknown-outcome', ...await inState(context, 'sconosciuto'))
   await alarm('for-a-person', ...await inState(context, 'da_verificare'))
   const suspension = await currentSuspension(context.db)
@@ -47,7 +49,7 @@ async function missingReceipts ({ db, clock, mode }: WatchContext, now: Date): P
   })
 }
 
-/** Refused guests without a booking, and in no later submission. Alarms of bookings count their own guests. */
+/** The submission refused a guest without a booking who is in no later submission. Other alarms cover bookings. */
 const hasRefusedGuests = sql`exists (
   select from invii_schedine s
   where s.invio_id = ${invii}.id and s.esito = 'rifiutata' and s.prenotazione_id is null and not exists (
@@ -57,7 +59,7 @@ const hasRefusedGuests = sql`exists (
   )
 )`
 
-/** Bookings with guests who are not sent, and submissions in progress or of unknown outcome. */
+/** Finds near deadlines of unsent guests, and of submissions in progress or with an unknown outcome. */
 async function nearDeadlines (
   { db, keys, clock, mode }: WatchContext, now: Date
 ): Promise<Record<'unsent' | 'open', AlarmCase[]>> {
@@ -138,11 +140,14 @@ export async function mailEveningSummary (context: Evening): Promise<void> {
   log.info('the evening summary is mailed')
 }
 
-function linesOf (bookings: Awaited<ReturnType<typeof unfiledBookings>>, prolonged: boolean): string[] {
-  return bookings.filter(({ isProlonged }) => isProlonged === prolonged)
-    .map(({ bookingId, arrival, unsent, deadline }) => describe({
+async function linesOf (
+  db: Database, bookings: Awaited<ReturnType<typeof unfiledBookings>>, prolonged: boolean
+): Promise<string[]> {
+  const cases = bookings.filter(({ isProlonged }) => isProlonged === prolonged)
+    .map(({ bookingId, arrival, unsent, deadline }) => ({
       prenotazione: bookingId, ospiti_mancanti: unsent, giorno: arrival, scadenza: deadline.toISOString()
     }))
+  return (await withPlaces(db, cases)).map(describe)
 }
 
 async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
@@ -153,9 +158,12 @@ async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail
     .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))
   const days = await daysWithoutReceipt(db, mode, addDays(today, -RECEIPT_WINDOW_DAYS), addDays(today, -1))
   const sections = [
-    { title: 'Ospiti arrivati oggi o ieri e non ancora comunicati', lines: linesOf(bookings, false) },
-    { title: 'Proroghe: ospiti che restano, con notti non ancora comunicate', lines: linesOf(bookings, true) },
-    { title: 'Invii che aspettano una persona', lines: submissions.map(describe) },
+    { title: 'Ospiti arrivati oggi o ieri e non ancora comunicati', lines: await linesOf(db, bookings, false) },
+    {
+      title: 'Proroghe: ospiti che restano, con notti non ancora comunicate',
+      lines: await linesOf(db, bookings, true)
+    },
+    { title: 'Invii che aspettano una persona', lines: (await withPlaces(db, submissions)).map(describe) },
     {
       title: 'Giorni con ospiti acquisiti e senza ricevuta',
       lines: days.map(({ account, day }) => describe({ giorno: day, utente: account }))

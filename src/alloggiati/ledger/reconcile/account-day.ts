@@ -5,7 +5,7 @@ import type { AlarmKind } from '../alarms/alarm-kinds.ts'
 /** A number of schedine, and the sum of their nights. A receipt contains no other data. */
 export interface Counts { schedine: number, notti: number }
 
-/** An attempt that the receipt of a day may count. Its counts are those acquired if known, otherwise those sent. */
+/** An attempt that a day's receipt may count. Its counts are of acquired schedine if known, else of sent ones. */
 export interface DayAttempt extends Counts {
   invio_id: number
   numero: number
@@ -13,7 +13,7 @@ export interface DayAttempt extends Counts {
   giorno_da: Day
   giorno_a: Day
   esito: AttemptOutcome
-  /** A person decided the outcome. The decision may be wrong, so it proves nothing about other attempts. */
+  /** A person decided the outcome. It may be wrong, so no other outcome is derived from it. */
   isDecided: boolean
   /** The service reported that it acquired only some of the rows. */
   isPartial: boolean
@@ -31,7 +31,7 @@ export interface DaySubmission {
   reasons: readonly string[]
 }
 
-/** One fetch of the day's receipt. No counts: the service had none (`isAvailable` is false), or it was unreadable. */
+/** One fetch of a receipt. Its counts are null if there was no receipt (not `isAvailable`) or it was unreadable. */
 export interface ReceiptFetch { fetchedAt: Date, isAvailable: boolean, schedine: number | null, notti: number | null }
 
 export interface AccountDay {
@@ -56,17 +56,17 @@ export interface Finding {
   alarm?: AlarmKind
 }
 
-/** The conclusions of a day's receipt, and the rule behind them. */
+/** The conclusions from a day's receipt, and their rule. */
 export interface DayFindings { rule: Rule, findings: readonly Finding[], alarm?: AlarmKind }
 
 export type Rule =
-  | 'in_volo' // a call is in progress, so the receipt proves nothing yet
+  | 'in_volo' // a call is in progress, so no conclusion is possible yet
   | 'senza_incogniti' // every outcome is known
-  | 'mezzanotte' // an attempt may count in either of two receipts
+  | 'mezzanotte' // an attempt may be on either of two receipts
   | 'senza_ricevuta' // there is no receipt that can be read
   | 'ricevuta_mutata' // two fetches differ
   | 'nessuno' | 'tutti' // none, or all, of the unknown attempts were acquired
-  | 'suggerita' // one combination adds up, or every unknown attempt does and the account is not exclusive
+  | 'suggerita' // one combination adds up, or all unknown attempts do but the account is not exclusive
   | 'ambigua' | 'contraddetta' // several combinations add up, or none does
 
 /* Arithmetic with the counts of receipts. */

@@ -12,7 +12,7 @@ import { isStraddler, placeAroundMidnight } from './midnight.ts'
 interface ReceiptDay extends Counts, Record<string, unknown> {
   utente: string
   giorno: Day
-  /** The number of schedine that calls of this day acquired. Excludes calls that may count on another day. */
+  /** The number of schedine that calls of this day acquired. Excludes calls that may belong to another day. */
   schedine_inviate: number
   notti_inviate: number
   /** The outcome of a call is unknown, or decided by a person. */
@@ -20,14 +20,14 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
 }
 
 /**
- * Finds days whose stored receipt counts other schedine than the ledger knows to be acquired. Without `from` it starts
- * at the first day. A call around midnight may count on two days, which are then compared together. They are omitted
- * until the receipts show the day of the call.
+ * Finds days whose stored receipt has other counts than the acquired schedine in the ledger. Without `from` it starts
+ * at the first day. A call around midnight may belong to either of two days, which are then compared together. They are
+ * omitted until the receipts show the day of the call.
  */
 export async function differingDays (
   db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }
 ): Promise<CrossCheckResponse['discordanze']> {
-  // Adjacent days are needed too, because a call around midnight may count on either.
+  // Adjacent days are needed too, because a call around midnight may belong to either day.
   const isNear = (day: SQL) => and(
     from === undefined ? undefined : sql`${day} >= ${from}::date - 2`, sql`${day} <= ${to}::date + 2`
   )!

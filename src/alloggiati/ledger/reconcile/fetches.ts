@@ -6,7 +6,7 @@ import { type Counts, type ReceiptFetch, areEqual } from './account-day.ts'
 /* Decides when a receipt is fetched, and combines its fetches. */
 
 /** The server waits for a receipt until this hour (Rome) of a following day. Then it asks a person. */
-const PATIENCE_HOUR = 12
+const WAIT_UNTIL_HOUR = 12
 /** Two equal fetches this far apart show that the receipt is complete. */
 const FETCHES_APART_MS = 2 * 3_600_000
 /** After this many days only the nightly job asks for a receipt that the service lacks. */
@@ -16,7 +16,7 @@ export interface Reading { counts: Counts, isStable: boolean, hasChanged: boolea
 
 /** The instant until which the server waits for the receipt of `day`. */
 export function waitingEnds (day: Day, daysAfter: number): Date {
-  return instantInRome(addDays(day, daysAfter), PATIENCE_HOUR)
+  return instantInRome(addDays(day, daysAfter), WAIT_UNTIL_HOUR)
 }
 
 /**
@@ -38,7 +38,7 @@ export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Readin
 
 /**
  * Whether to fetch the receipt of a day now. It is due while the service has none. If an outcome is uncertain, it is
- * due until two fetches hours apart have returned a receipt. Further fetches would prove nothing more.
+ * due until two fetches hours apart have returned a receipt. Further fetches would decide nothing more.
  */
 export function isFetchDue (
   { day, hasReceipt, hasUncertain }: AttemptDay, fetches: readonly ReceiptFetch[], clock: Clock
@@ -48,7 +48,7 @@ export function isFetchDue (
   const last = complete.at(-1)
   if (now < completeFrom(day) || (last && !areApart(last.fetchedAt, now))) return false
   const available = complete.filter(({ isAvailable }) => isAvailable)
-  // A stored receipt without a complete fetch is an early copy, and an early copy proves nothing.
+  // A stored receipt without a complete fetch is an early copy, which may lack rows.
   if (available.length === 0) return hasReceipt || daysBetween(day, clock.today()) <= YOUNG_DAYS
   return hasUncertain && !areApart(available[0]!.fetchedAt, available.at(-1)!.fetchedAt)
 }

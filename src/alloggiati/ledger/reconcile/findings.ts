@@ -12,9 +12,9 @@ import {
 import { readFetches, waitingEnds, type Reading } from './fetches.ts'
 
 /**
- * Derives what a receipt proves about the attempts of its day. A receipt contains only counts. So the day is one
- * equation over all its attempts, whatever state their submissions have now. A fact is proven only if no other
- * explanation gives the same counts. The function is pure.
+ * Derives outcomes of attempts from the receipt of their day. A receipt contains only counts. So the day is one
+ * equation over all its attempts. The present states of their submissions do not matter. An outcome is proven only if
+ * no other explanation gives the same counts. The function is pure.
  */
 export function deriveFindings (accountDay: AccountDay): DayFindings {
   const { day, now, attempts, submissions, fetches } = accountDay
@@ -22,7 +22,7 @@ export function deriveFindings (accountDay: AccountDay): DayFindings {
     stato === 'in_invio' && attempts.some(({ invio_id, numero }) => invio_id === id && numero === tentativo)
   )
   if (isInFlight) return { rule: 'in_volo', findings: [] }
-  // This is checked before the receipt, because the receipt of one day cannot settle it.
+  // Check calls around midnight first, because the receipt of one day cannot settle them.
   const aroundMidnight = attempts.filter((one) => mayBeCounted(one) && one.giorno_da !== one.giorno_a)
   if (aroundMidnight.length > 0) {
     return refer(accountDay, 'mezzanotte', (attempt) =>
@@ -113,7 +113,7 @@ function describeContradiction ({ day, attempts }: AccountDay, counts: Counts): 
   return TEXTS.contradiction(day, counts, sum(attempts.filter(isProvenAcquired)))
 }
 
-/** The receipt proves nothing: refers unknown attempts to persons, with a text on each last attempt. */
+/** Refers unknown attempts to a person. The text is about the last attempt. */
 function refer (
   accountDay: AccountDay, rule: Rule, describe: (attempt: DayAttempt) => string, alarm?: AlarmKind
 ): DayFindings {
@@ -131,7 +131,7 @@ function forEachSubmission (
 
 /* Derives the conclusion for one submission. */
 
-/** The states through which a submission moves when it is proven to be acquired. A pending resend is stopped first. */
+/** The states through which a submission moves when the receipt counts it. A pending resend is stopped first. */
 const PATHS_TO_ACQUIRED: Partial<Record<State, readonly State[]>> = {
   pronto: ['da_verificare', 'acquisito'],
   preso: ['da_verificare', 'acquisito'],
@@ -145,9 +145,9 @@ const KNOWN_ACQUIRED: readonly State[] = [...UNRECEIPTED_STATES, 'ricevuto']
 interface Conclusion {
   /** The proven outcome of all unknown attempts of the day. Undefined if there are none. */
   unknownsAre?: FinalAttemptOutcome
-  /** The receipt does not count the attempts that persons decided to be acquired. */
+  /** The receipt does not count the attempts that persons marked as acquired. */
   deniesDecisions?: boolean
-  /** The receipt counts exactly the acquired schedine, which proves the acquired submissions. */
+  /** The receipt counts exactly the acquired schedine, so acquired submissions become `ricevuto`. */
   isBalanced?: boolean
 }
 
@@ -165,7 +165,7 @@ function deriveFinding (
   const outcomes = [...submission.otherOutcomes, ...ownOutcomes]
   const change = deriveChange(submission, own, outcomes, { day, now }, conclusion)
   const path = change?.path ?? []
-  // If only a part of the attempt was acquired, this does not prove that all rows were.
+  // An attempt that was acquired in part does not make its submission `ricevuto`.
   const isProven = ownOutcomes.some((outcome, at) => outcome === 'K' && !own[at]!.isPartial)
   const isReceipted = conclusion.isBalanced === true && isProven && (path.at(-1) ?? submission.stato) === 'acquisito'
   if (proofs.length === 0 && path.length === 0 && !isReceipted) return undefined
@@ -233,7 +233,7 @@ function changeByNotAcquired (
 
 /**
  * Refers an acquired submission to a person once per reason, so that a later run does not overrule that person's
- * decision. Undefined when nothing is to refer.
+ * decision. Undefined when there is nothing to refer.
  */
 function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: AlarmKind): Change | undefined {
   return UNRECEIPTED.includes(stato) && !reasons.includes(note) ? { path: ['da_verificare'], note, alarm } : undefined

@@ -3,7 +3,7 @@ import { type AccountDay, type Counts, type DayAttempt, areEqual, isZero, subtra
 import { readFetches } from './fetches.ts'
 
 /*
- * A call acquired around midnight is on the receipt of one of two days. Only both receipts together show which one, so
+ * A call acquired around midnight is on the receipt of one of two days. Only both receipts together show which day, so
  * the two days are compared together.
  */
 
@@ -11,10 +11,10 @@ import { readFetches } from './fetches.ts'
 interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
 
 /**
- * Assigns each call around midnight to the day whose receipt counts it; undefined while the receipts leave it open. A
- * receipt settles the day when it counts all of these calls, or none.
- * @param rests for each day, the counts of its receipt minus its certain calls. A day without an entry proves nothing:
- * it has no receipt yet, or an uncertain call.
+ * Assigns each call around midnight to the day whose receipt counts it. Undefined while the receipts do not decide it.
+ * A receipt settles the day when it counts all of these calls, or none.
+ * @param rests for each day, the counts of its receipt minus the calls certainly on it. A day with no receipt yet, or
+ * with an uncertain call, has no entry.
  */
 export function placeAroundMidnight (
   rests: ReadonlyMap<Day, Counts>, straddlers: readonly Straddler[]
@@ -28,7 +28,7 @@ export function placeAroundMidnight (
       const open = indices.filter((at) => placed[at] === undefined && otherDay(straddlers[at]!, day) !== undefined)
       if (open.length === 0) continue
       const left = subtract(rests.get(day)!, sum(straddlers.filter((_, at) => placed[at] === day)))
-      // If the receipt counts none or all of these calls, the result is certain whatever the other receipt counts.
+      // If the receipt counts none or all of these calls, the result is certain without the other receipt.
       if (isZero(left)) for (const at of open) placed[at] = otherDay(straddlers[at]!, day)
       else if (areEqual(left, sum(open.map((at) => straddlers[at]!)))) for (const at of open) placed[at] = day
       else continue
@@ -38,19 +38,19 @@ export function placeAroundMidnight (
   return placed
 }
 
-/** The other day on which the call may count. Undefined if the call cannot count on `day`. */
+/** The other day to which the call may belong. Undefined if the call cannot belong to `day`. */
 function otherDay ({ giorno_da, giorno_a }: Straddler, day: Day): Day | undefined {
   return day === giorno_da ? giorno_a : day === giorno_a ? giorno_da : undefined
 }
 
-/** Whether an attempt was acquired, by a reply or a receipt, on one of two days. */
+/** Whether a reply or a receipt proves the attempt acquired, on either of two days. */
 export function isStraddler ({ esito, isDecided, giorno_da, giorno_a }: DayAttempt): boolean {
   return esito === 'K' && !isDecided && giorno_da !== giorno_a
 }
 
 /**
- * Resolves the calls around midnight of one day. A call counts on this day or on the other when the receipts of all
- * tied days (`all`) settle it. Other calls are returned unchanged.
+ * Assigns the calls around midnight to this day or the other, if the receipts of all tied days (`all`) settle it. Other
+ * calls are returned unchanged.
  */
 export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDay[]): AccountDay {
   const { day, attempts, submissions } = accountDay
@@ -77,7 +77,7 @@ export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDa
   }
 }
 
-/** The receipt's counts minus the calls acquired only on that day. Undefined if the receipt proves nothing. */
+/** The receipt's counts minus the calls certainly acquired on that day. Undefined if receipt or a call is uncertain. */
 function restOf ({ day, attempts, fetches }: AccountDay): Counts | undefined {
   const receipt = readFetches(day, fetches)
   const isUncertain = attempts.some(({ esito, isDecided }) => esito === '?' || isDecided)

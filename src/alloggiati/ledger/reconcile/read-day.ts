@@ -7,7 +7,7 @@ import { isOneOf } from '#src/database/columns.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import type { DayOfAccount } from '../../receipts/receipt-days.ts'
 import { readExclusiveChannel } from '../police-account.ts'
-import { CLOCKS_MS } from '../sending/dispatch.ts'
+import { CLOCKS_MS } from '../sending/commit-attempt.ts'
 import type { AccountDay, DayAttempt, ReceiptFetch } from './account-day.ts'
 import { isStraddler } from './midnight.ts'
 

@@ -11,11 +11,10 @@ import { withoutMidnight } from './midnight.ts'
 import { readDays, readFetchesOf } from './read-day.ts'
 import { addDays } from '#src/lib/time.ts'
 import { isServiceFailure } from '../../service/soap/errors.ts'
-import type { PoliceService } from '../../service/police-service.ts'
 import type { ReceiptArchive } from '../../receipts/receipt-archive.ts'
 import { isFetchDue } from './fetches.ts'
 
-/** Alarms about a day are raised only this long after a fetch, because the job runs every hour. */
+/** Without new findings, an alarm about a day needs a fetch within this time. The job runs every hour. */
 const NEWS_MS = 3_600_000
 
 /**
@@ -80,25 +79,22 @@ async function moveRowsWith (tx: Transaction, id: number, state: State): Promise
   }
 }
 
-/** `service` is null without credentials. Then only stored receipts are used. */
-type Reconciling = WatchContext & { service: Pick<PoliceService, 'account'> | null }
-
 /**
- * Fetches due receipts and reconciles every unproven day of the last 30, for all accounts of the mode. Only the current
- * account's receipts can be fetched.
+ * Fetches due receipts and reconciles every unproven day of the last 30, for all accounts of the mode. Only receipts of
+ * the accounts in use, which have an archive each, can be fetched.
  */
-export async function reconcileDays (context: Reconciling, archive: ReceiptArchive): Promise<void> {
-  const { db, service, clock, log, mode } = context
+export async function reconcileDays (context: WatchContext, ...archives: readonly ReceiptArchive[]): Promise<void> {
+  const { db, clock, log, mode } = context
   const today = clock.today()
-  let isReachable = service !== null
+  const reachable = new Set(archives)
   const last30 = { from: addDays(today, -RECEIPT_WINDOW_DAYS), to: addDays(today, -1) }
   const days = await unprovenDays(db, mode, last30)
-  // Fetch all receipts first, because a call around midnight needs those of two days.
+  // Fetch all receipts first, because a call around midnight needs the receipts of two days.
   for (const unproven of days) {
     const { account, day } = unproven
-    const canFetch = isReachable && account === service?.account
-    if (canFetch && isFetchDue(unproven, await readFetchesOf(db, account, day), clock)) {
-      isReachable = await fetchReceipt(context, archive, unproven)
+    const archive = [...reachable].find((each) => each.account === account)
+    if (archive && isFetchDue(unproven, await readFetchesOf(db, account, day), clock)) {
+      if (!await fetchReceipt(context, archive, unproven)) reachable.delete(archive)
     }
   }
   for (const unproven of days) {

@@ -1,4 +1,4 @@
-import { and, eq, sql, type SQL } from 'drizzle-orm'
+import { and, eq, isNotNull, sql, type SQL } from 'drizzle-orm'
 import { invii_decisioni as decisions } from '#drizzle/tables/decisions.ts'
 import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import { staysByArrival } from '#src/bookings/index.ts'
@@ -7,8 +7,10 @@ import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 import { arrivalWindowOpen } from '../../deadlines.ts'
 import type { Cause } from '../../errors.ts'
 import type { AlarmFacts } from '../alarms/alarm-kinds.ts'
+import { failureText } from '../../service/soap/errors.ts'
 import type { LedgerContext, QueueEntry } from '../ledger-context.ts'
 import { LEASE, lockChain, move, RETRY } from '../moves.ts'
+import { bookingsElsewhere } from '../police-account.ts'
 import type { Row } from '../submission-rows.ts'
 import { checkSuspension } from '../suspension.ts'
 import type { Verdict } from './police-call.ts'
@@ -17,10 +19,10 @@ import { giveUp, mayBeAcquired } from './record-verdict.ts'
 /** The caller for whom a submission is sent. */
 export interface Caller {
   /**
-   * Whether the caller still waits for the result. If so, an unsendable submission is given up. Otherwise it stays
-   * ready and is retried. Ask again after a wait for a lock, because the caller may have stopped waiting.
+   * Makes a caller who still waits stay until the result. Returns whether the caller stays. If so, an unsendable
+   * submission is given up. Otherwise it stays ready and is retried. Call it again after a wait for a lock.
    */
-  hold (): boolean
+  keepWaiting (): boolean
 }
 
 /** A worker's claim on a submission. The token is stored with the submission, and is unique per claim. */
@@ -32,9 +34,9 @@ export interface NotSent { causa?: Cause, errore?: string }
 /** Renewal interval of the lease while waiting, much shorter than the lease. */
 const RENEW_MS = 30_000
 /** Poll interval during the quiet hours. */
-const CLOCK_MS = 1000
+const QUIET_POLL_MS = 1000
 /** Poll interval for a slot. */
-const LOOK_MS = 50
+const SLOT_POLL_MS = 50
 
 /**
  * Claims a submission that is `pronto`. An account may have many claimed submissions, because they take the send slot
@@ -42,22 +44,23 @@ const LOOK_MS = 50
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
-  const { db, name, clock } = context
+  const { db, name, clock, service } = context
   const { id, token, caller } = claim
   if (await checkSuspension(context)) return withdraw(context, claim, 'INVII_SOSPESI')
   let changed: number[] = []
   const notSent = await db.transaction(async (tx): Promise<NotSent | undefined> => {
     await lockChain(tx)
     const [submission] = await tx
-      .select({ data_arrivo: invii.data_arrivo, stato: invii.stato, changed: changedBookings(tx) })
+      .select({ utente: invii.utente, data_arrivo: invii.data_arrivo, stato: invii.stato })
       .from(invii).where(eq(invii.id, id)).for('update')
     if (submission?.stato !== 'pronto') return {}
+    if (submission.utente !== service.account) throw new Error('The submission belongs to another account')
     const from = { da: 'pronto', chi: name } as const
     if (!arrivalWindowOpen(submission.data_arrivo, clock.today())) {
       await move(tx, id, { ...from, a: 'da_verificare', perche: 'la finestra di arrivo si è chiusa' })
       return {}
     }
-    changed = submission.changed
+    changed = await outdatedBookings(context, tx, id)
     if (changed.length > 0) {
       await giveUp(tx, id, { ...from, perche: 'la prenotazione è cambiata dopo la richiesta' })
       return { causa: 'PRENOTAZIONE_CAMBIATA' }
@@ -65,10 +68,23 @@ export async function claimSubmission (context: LedgerContext, claim: Claim): Pr
     const set = { proprietario: token, lease_fino_al: LEASE }
     return await move(tx, id, { ...from, a: 'preso', perche: 'preso in carico', set }) ? undefined : {}
   })
-  if (changed.length > 0 && !caller.hold()) {
+  if (changed.length > 0 && !caller.keepWaiting()) {
     await alarmSubmission(context, 'booking-changed', id, { prenotazioni: changed })
   }
   return notSent
+}
+
+/** Bookings of the submission that changed since its creation, or now belong to another account. */
+export async function outdatedBookings (
+  { accountOf, service }: Pick<LedgerContext, 'accountOf' | 'service'>, tx: Executor, id: number
+): Promise<number[]> {
+  const [[submission], rows] = await Promise.all([
+    tx.select({ changed: changedBookings(tx) }).from(invii).where(eq(invii.id, id)),
+    tx.selectDistinct({ booking: schedine.prenotazione_id }).from(schedine)
+      .where(and(eq(schedine.invio_id, id), eq(schedine.esito, 'in_corso'), isNotNull(schedine.prenotazione_id)))
+  ])
+  const moved = await bookingsElsewhere({ accountOf }, tx, service.account, rows.map(({ booking }) => booking!))
+  return [...new Set([...submission!.changed, ...moved])]
 }
 
 /**
@@ -88,8 +104,8 @@ function changedBookings (db: Executor): SQL<number[]> {
 /** If a caller waits, ends the submission and frees its guests. Otherwise the submission stays ready. */
 async function withdraw ({ db, name }: LedgerContext, { id, caller }: Claim, causa: Cause): Promise<NotSent> {
   await db.transaction(async (tx) => {
-    if (caller.hold()) await lockChain(tx)
-    if (!caller.hold()) return leaveReady(tx, id)
+    if (caller.keepWaiting()) await lockChain(tx)
+    if (!caller.keepWaiting()) return leaveReady(tx, id)
     await giveUp(tx, id, { da: 'pronto', chi: name, perche: causa })
   })
   return { causa }
@@ -124,10 +140,10 @@ export async function releaseUnsent (
 ): Promise<NotSent> {
   const { db, name, sendQueue } = context
   const { id, token, caller } = claim
-  const perche = errore ?? causa ?? 'non inviato'
+  const perche = failureText(errore ?? causa ?? 'non inviato')
   // During shutdown nothing is given up, and the next process retries. After a suspension ends, ready submissions are
   // sent at once.
-  if (sendQueue.shutdownSignal.aborted || !caller.hold()) {
+  if (sendQueue.shutdownSignal.aborted || !caller.keepWaiting()) {
     await putBack(context, claim, perche, sendQueue.shutdownSignal.aborted || causa === 'INVII_SOSPESI'
       ? sql`now()`
       : RETRY)
@@ -135,7 +151,7 @@ export async function releaseUnsent (
   }
   const isGivenUp = await db.transaction(async (tx) => {
     await lockChain(tx)
-    return caller.hold() && await giveUp(tx, id, { da: 'preso', chi: name, perche, claim: token })
+    return caller.keepWaiting() && await giveUp(tx, id, { da: 'preso', chi: name, perche, claim: token })
   })
   if (!isGivenUp) await putBack(context, claim, perche, RETRY)
   return { causa, errore }
@@ -149,9 +165,9 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
   while (isQuiet(clock.now())) {
     const [submission] = await db.select({ data_arrivo: invii.data_arrivo }).from(invii).where(eq(invii.id, entry.id))
     if (!isQuiet(clock.now(), submission!.data_arrivo)) break
-    await sendQueue.pause(CLOCK_MS)
+    await sendQueue.pause(QUIET_POLL_MS)
   }
-  while (!sendQueue.take(entry, 'test')) await sendQueue.pause(LOOK_MS)
+  while (!sendQueue.take(entry, 'test')) await sendQueue.pause(SLOT_POLL_MS)
 }
 
 /**
@@ -165,7 +181,7 @@ export async function waitForSendSlot (
 ): Promise<boolean> {
   let renewedAt = performance.now()
   while (!sendQueue.take(entry, 'send') || await isInFlight(db, service.account)) {
-    await sendQueue.pause(LOOK_MS)
+    await sendQueue.pause(SLOT_POLL_MS)
     if (performance.now() - renewedAt < RENEW_MS) continue
     if (!await renewLease(db, claim)) return false
     renewedAt = performance.now()
@@ -181,13 +197,13 @@ async function isInFlight (db: Executor, account: string): Promise<boolean> {
  * Excludes the rows that the test call refused, and the rest of their family or group. The police accepts no member
  * without its leader, not even later. If an earlier attempt may have been acquired, nothing is split and a person
  * decides.
- * @returns the rows to send; none when all are refused, which ends the submission, or when another worker owns it
+ * @returns the rows to send. None if all are refused, which ends the submission, or if another worker owns it
  */
 export async function excludeRefused (
   context: LedgerContext, claim: Claim, rows: readonly Row[], testCall: Verdict
 ): Promise<readonly Row[]> {
   const { db, name } = context
-  const { id, token } = claim
+  const { id, token, caller } = claim
   const judged = rows.map((row, at) => ({ row, verdict: testCall.schedine[at]! }))
   const refused = new Set(judged.filter(({ verdict }) => verdict.esito === 'rifiutata').map(({ row }) => row.capo))
   if (refused.size === 0) return rows
@@ -208,7 +224,7 @@ export async function excludeRefused (
     }
     return true
   })
-  if (changed && accepted.length === 0 && !claim.caller.hold()) await alarmSubmission(context, 'refused-late', id)
+  if (changed && accepted.length === 0 && !caller.keepWaiting()) await alarmSubmission(context, 'refused-late', id)
   return changed ? accepted : []
 }
 
@@ -236,8 +252,8 @@ export async function wasDispatched (db: Executor, { id, token }: Claim, numero:
 }
 
 /**
- * Whether it is quiet time, 23:58 to 00:02 in Rome: a Send could count on either day, and one receipt would not show
- * which. Arrivals of the day before are exempt until midnight, because the service refuses them afterwards.
+ * Whether it is quiet time, 23:58 to 00:02 in Rome. The day of a Send at this time would be uncertain. Arrivals of the
+ * day before are exempt until midnight, because the service refuses them afterwards.
  */
 export function isQuiet (now: Date, arrival?: Day): boolean {
   const today = dayInRome(now)

@@ -1,37 +1,27 @@
-import { createHash, randomUUID } from 'node:crypto'
+import { randomUUID } from 'node:crypto'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { asc, eq, sql } from 'drizzle-orm'
-import { invii, invii_schedine as schedine, invii_tentativi as attempts } from '#drizzle/tables/ledger.ts'
+import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
-import { HeadFileError, type Link } from '#src/database/chain-head.ts'
-import type { Executor, Transaction } from '#src/database/connect.ts'
-import { isTransient, postgresError } from '#src/database/problems.ts'
-import { dayInRome, type Day } from '#src/lib/time.ts'
+import type { Executor } from '#src/database/connect.ts'
+import { isTransient } from '#src/database/problems.ts'
 import { alarmFolder } from '../alarms/alarm-notifier.ts'
 import { announce, SendQueueClosed, type LedgerContext, type QueueEntry } from '../ledger-context.ts'
-import { attribute, LEASE, moveAttributed } from '../moves.ts'
-import { readRows, sumNights, type Row } from '../submission-rows.ts'
-import { checkSuspension, currentSuspension } from '../suspension.ts'
+import { LEASE } from '../moves.ts'
+import { readRows, type Row } from '../submission-rows.ts'
 import {
-  claimSubmission, excludeRefused, isQuiet, leaveReady, putBack, releaseUnsent, renewLease, waitForSendSlot,
-  waitForTestSlot,
+  claimSubmission, excludeRefused, leaveReady, putBack, releaseUnsent, renewLease, waitForSendSlot, waitForTestSlot,
   wasDispatched, type Caller, type Claim, type NotSent
 } from './claim.ts'
+import { dispatch, NotDispatched, type Attempt } from './commit-attempt.ts'
 import { folderVerdict, makeTestCall, send, type SendCall } from './police-call.ts'
 import { recordVerdict } from './record-verdict.ts'
 
-/** Maximum age of a test call. After this time the service may judge differently, or the token expires. */
-const REHEARSAL_GOOD_MS = 5 * 60_000
-/** Maximum time of retries of database work while the database is unreachable, full or locked. */
-const INSIST_MS = 60_000
-const PAUSE_MS = 500
-/** Maximum time until the service processes bytes that have reached it. */
-const DELIVERY_MS = 10 * 60_000
-/** Maximum lag of the service's clock behind the clock of this server. Around midnight the day is uncertain. */
-export const CLOCKS_MS = 2 * 60_000
-/** Maximum time from commit to first byte. A process that was suspended longer than this must not write any more. */
-const WRITE_WITHIN_MS = 5000
-const WHY = 'punto di non ritorno'
+/** Maximum age of a test call. An older result may be outdated, or its token expired. */
+const TEST_CALL_VALID_MS = 5 * 60_000
+/** Database work is retried for this long while the database is unreachable, full or locked. */
+const RETRY_FOR_MS = 60_000
+const RETRY_PAUSE_MS = 500
 
 /** The state of a submission after `carryOut`, row by row. */
 export interface SubmissionResult extends NotSent { stato: State, schedine: RowResult[] }
@@ -50,20 +40,6 @@ type RunResult = NotSent | 'again' | undefined
 /** The rows that passed the test call, and the call's token. `at` is the time of the call on the monotonic clock. */
 interface Tested { token: string, rows: readonly Row[], at: number }
 
-interface Attempt { numero: number, rows: readonly Row[], data_arrivo: Day, id_appartamento: number | null }
-
-/** Both clocks are needed. The wall clock may be set, and the monotonic clock stops while the machine sleeps. */
-interface Instant { wall: number, monotonic: number }
-
-/** `not-noted`: the attempt is committed, but the head of the chain could not be written to `DATA_DIR`. */
-class NotDispatched extends Error {
-  readonly reason: 'suspended' | 'in-flight' | 'quiet-hours' | 'not-noted'
-  constructor (reason: NotDispatched['reason'], cause?: Error) {
-    super(`Not dispatched: ${reason}`, { cause })
-    this.reason = reason
-  }
-}
-
 /**
  * Takes a `pronto` submission through all steps to its outcome: queue slot, claim, login, test call, send slot,
  * connection, commit, Send. Any process may call it for any submission at any time, because a worker without the claim
@@ -75,12 +51,12 @@ export async function carryOut (
 ): Promise<SubmissionResult> {
   const { db, sendQueue, name } = context
   const entry = sendQueue.enter(id)
-  const hold = typeof caller === 'boolean' ? () => caller : () => caller.hold()
+  const keepWaiting = typeof caller === 'boolean' ? () => caller : () => caller.keepWaiting()
   let tried: RunResult = 'again'
   try {
     while (tried === 'again') {
       Object.assign(entry, { has: null, wants: null })
-      tried = await tryOnce(context, entry, { id, token: `${name}/${randomUUID()}`, caller: { hold } })
+      tried = await tryOnce(context, entry, { id, token: `${name}/${randomUUID()}`, caller: { keepWaiting } })
     }
   } finally {
     sendQueue.leave(entry)
@@ -137,7 +113,7 @@ async function testAndSend (context: LedgerContext, entry: QueueEntry, claim: Cl
 }
 
 function isOld ({ at }: Tested): boolean {
-  return performance.now() - at > REHEARSAL_GOOD_MS
+  return performance.now() - at > TEST_CALL_VALID_MS
 }
 
 function sendCallOf (rows: readonly Row[], id_appartamento: number | null): SendCall {
@@ -204,91 +180,33 @@ async function sendTested (
     await putBack(context, claim, 'intorno a mezzanotte non si invia: parte dopo le 00:02', LEASE)
     return 'again'
   }
+  if (reason === 'outdated') {
+    // The next claim gives the submission up.
+    await putBack(context, claim, 'la prenotazione è cambiata dopo la richiesta', LEASE)
+    return 'again'
+  }
   if (reason === 'suspended') return releaseUnsent(context, claim, { causa: 'INVII_SOSPESI' })
-  if (!dispatched && !await insist(() => wasDispatched(db, claim, numero))) {
-    return insist(() => releaseUnsent(context, claim, verdict))
+  if (!dispatched && !await retryTransient(() => wasDispatched(db, claim, numero))) {
+    return retryTransient(() => releaseUnsent(context, claim, verdict))
   }
   // From here the caller keeps waiting until the verdict is recorded.
-  caller.hold()
-  await insist(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.hold()))
+  caller.keepWaiting()
+  await retryTransient(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.keepWaiting()))
   announce('recorded', id)
   await alarmFolder(context, notDispatched?.cause)
   return { causa: verdict.causa, errore: verdict.errore }
 }
 
-/**
- * Commits the attempt durably, before the first byte is written. Runs after the connection is open. If it throws,
- * nothing is sent.
- * @throws NotDispatched
- */
-async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
-  const { db, chainHead } = context
-  const { end, started } = await begin(context, claim, attempt).catch(async (err: unknown) => {
-    if (postgresError(err)?.constraint_name === 'invii_un_volo') throw new NotDispatched('in-flight')
-    // Suspend outside this transaction, because it rolls back.
-    const isSuspended = err instanceof HeadFileError || (err instanceof NotDispatched && err.reason === 'suspended')
-    if (!isSuspended) throw err
-    await checkSuspension(context)
-    throw new NotDispatched('suspended')
-  })
-  await chainHead.note(db, end).catch((err: unknown) => {
-    throw err instanceof HeadFileError ? new NotDispatched('not-noted', err) : err
-  })
-  const age = Math.max(Date.now() - started.wall, performance.now() - started.monotonic)
-  if (age > WRITE_WITHIN_MS) throw new Error('Too late to write')
-}
-
-/** @returns the chain link of the attempt, and the instant after the wait for the lock and before the commit */
-async function begin (
-  context: LedgerContext, claim: Claim, attempt: Attempt
-): Promise<{ end: Link, started: Instant }> {
-  const { db, chainHead, timeline, clock, name } = context
-  const noted = await chainHead.last()
-  return db.transaction(async (tx) => {
-    await attribute(tx, name, WHY)
-    // Read the clock after the wait for the lock. From this day on the service may count the attempt.
-    const now = clock.now()
-    const started = { wall: Date.now(), monotonic: performance.now() }
-    if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
-    const [isWhole, suspension, isPromoted] = await Promise.all([
-      chainHead.has(tx, noted), currentSuspension(tx), timeline.isPromoted(tx),
-      insertAttempt(tx, claim.id, attempt, now)
-    ])
-    if (!isWhole || suspension || isPromoted) throw new NotDispatched('suspended')
-    const set = { tentativo: attempt.numero, lease_fino_al: LEASE }
-    const move = { da: 'preso', a: 'in_invio', perche: WHY, claim: claim.token, set } as const
-    if (!await moveAttributed(tx, claim.id, move)) throw new Error('The submission belongs to another worker now')
-    return { end: (await chainHead.end(tx))!, started }
-  })
-}
-
-async function insertAttempt (
-  tx: Transaction, invio_id: number, { numero, rows }: Attempt, now: Date
-): Promise<void> {
-  await tx.insert(attempts).values({
-    invio_id,
-    numero,
-    base: numero === 1 ? 'primo' : 'ripresa',
-    inviato_il: now.toISOString(),
-    consegna_entro: new Date(now.getTime() + DELIVERY_MS).toISOString(),
-    giorno_da: dayInRome(new Date(now.getTime() - CLOCKS_MS)),
-    giorno_a: dayInRome(new Date(now.getTime() + DELIVERY_MS)),
-    schedine: rows.length,
-    notti: sumNights(rows),
-    impronta_richiesta: createHash('sha256').update(rows.map(({ line }) => line).join('\n')).digest()
-  }).prepare('dispatch_attempt').execute()
-}
-
 /** Retries database work for a minute while the error may be transient. */
-async function insist<T> (work: () => Promise<T>): Promise<T> {
-  const until = performance.now() + INSIST_MS
+async function retryTransient<T> (work: () => Promise<T>): Promise<T> {
+  const until = performance.now() + RETRY_FOR_MS
   for (;;) {
     try {
       return await work()
     } catch (err) {
       if (!isTransient(err) || performance.now() > until) throw err
     }
-    await sleep(PAUSE_MS)
+    await sleep(RETRY_PAUSE_MS)
   }
 }
 

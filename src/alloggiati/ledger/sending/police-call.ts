@@ -114,7 +114,7 @@ interface TestCall { token: string | null, verdict: Verdict }
 interface TestCallOptions {
   /** Aborts the test call. */
   signal: AbortSignal
-  /** Called after the login. If it returns false, no test call is made. */
+  /** Runs after the login. If it returns false, the worker makes no test call. */
   loggedIn?: () => Promise<boolean>
 }
 
@@ -138,7 +138,7 @@ export async function makeTestCall (
   }
 }
 
-/** Makes the Send, which cannot be undone. `options.beforeWrite` is the caller's last chance to stop it. */
+/** Makes the Send, which cannot be undone. Only until the end of `options.beforeWrite` can the caller stop it. */
 export async function send (
   service: PoliceService, token: string, sendCall: SendCall, options: Pick<CallOptions, 'beforeWrite'>
 ): Promise<Verdict> {

@@ -8,14 +8,15 @@ import {
 import type { Executor, Transaction } from '#src/database/connect.ts'
 import { unknownVerdict, type Verdict } from './police-call.ts'
 import type { LedgerContext } from '../ledger-context.ts'
+import { failureText } from '../../service/soap/errors.ts'
 import { lockChain, move, moveRows, type Move } from '../moves.ts'
 import { sumNights, type Row } from '../submission-rows.ts'
 
 /** An attempt: submission, number, and the rows sent. */
 interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
 
-/** The note, in Italian, of an attempt whose process died. */
-export const NOT_WRITTEN_DOWN =
+/** The note, in Italian, of an attempt whose process was killed. */
+export const NOT_RECORDED =
   'l’esito non è stato scritto in tempo: il processo si è interrotto, o l’archivio non era raggiungibile'
 
 /** Final states in which not all rows were acquired. */
@@ -56,7 +57,7 @@ export async function recordLostAttempt (tx: Transaction, id: number, numero: nu
   const rows = await tx.select({ indice: schedine.indice, permanenza: schedine.permanenza }).from(schedine)
     .where(and(eq(schedine.invio_id, id), eq(schedine.esito, 'in_corso'))).orderBy(asc(schedine.indice))
   const attempt = { id, numero, rows }
-  const verdict = { ...unknownVerdict(rows.length), errore: NOT_WRITTEN_DOWN }
+  const verdict = { ...unknownVerdict(rows.length), errore: NOT_RECORDED }
   await observe(tx, attempt, verdict, 'scadenza')
   await apply(tx, attempt, verdict, { retry: false, contradicted: false, chi })
 }
@@ -137,14 +138,15 @@ async function apply (
     contradicted,
     rows: after.map(({ esito }) => esito)
   })
-  // States first, because this locks the chain. Other transactions lock the chain before the rows of guests.
+  // Move the states first, because this locks the chain. Every transaction locks the chain before the rows of guests.
+  const perche = failureText(verdict.errore ?? 'risposta del servizio')
   let da = stato
   for (const a of path) {
-    await move(tx, id, { da, a, chi, perche: verdict.errore ?? 'risposta del servizio' })
+    await move(tx, id, { da, a, chi, perche })
     da = a
   }
-  // Rows keep their outcome when a final outcome contradicts the reply, or when they will be sent again. They also keep
-  // it when the verdict moves no submission and proves no row acquired.
+  // Rows keep their outcome if a final outcome contradicts the reply, or if they will be sent again. They also keep it
+  // if the verdict does not move the submission and proves no row acquired.
   const kept = contradicted || path.at(-1) === 'pronto' || (path.length === 0 && verdict.tentativo !== 'K')
   for (const { indice, before, esito, seen } of kept ? [] : after) {
     if (esito === before) continue
@@ -188,7 +190,7 @@ export interface VerdictFacts {
 /** States in which a contradicted submission is referred to a person. */
 const REVIEWED_WHEN_CONTRADICTED: readonly State[] = ['pronto', 'preso', 'sconosciuto', 'acquisito', 'parziale']
 
-/** The next outcome of a row. Acquired rows stay acquired. A guest whom another attempt may have filed is not freed. */
+/** The next outcome of a row. Acquired rows stay acquired. While another attempt is in doubt, no guest is freed. */
 export function rowAfter (now: RowOutcome, seen: RowOutcome | undefined, otherInDoubt: boolean): RowOutcome {
   if (seen === 'acquisita') return seen
   if (seen === undefined || !isUnresolved(now)) return now
@@ -214,7 +216,7 @@ export function nextStates (facts: VerdictFacts): State[] {
   return STATES_AFTER[stato]?.(facts) ?? []
 }
 
-/** A person has decided a resend, and it is not dispatched yet. A late `K` stops it. */
+/** For a submission that waits for a resend decided by a person. A late `K` stops the resend. */
 function afterClaimOrBefore (facts: VerdictFacts): State[] {
   return facts.verdict === 'K' ? ['da_verificare', ...ifAllAcquired(facts)] : []
 }
@@ -234,7 +236,7 @@ function afterUnknown (facts: VerdictFacts): State[] {
   return [otherInDoubt ? 'da_verificare' : stateAfterN]
 }
 
-/** A proof ends the review by a person only when every row is acquired. */
+/** A proof replaces the decision of a person only if every row is acquired. */
 function ifAllAcquired ({ rows }: VerdictFacts): State[] {
   return rows.every((esito) => esito === 'acquisita') ? ['acquisito'] : []
 }

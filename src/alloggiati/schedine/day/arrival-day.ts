@@ -3,15 +3,18 @@ import {
   type DayState, type GiornataResponse, type GiornataBody, DAY_STATES, DAY_STATE_NAMES, SUCCESS_DAY_STATES
 } from '#schemas/giornata.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { daysBetween, isDay, type Day } from '#src/lib/time.ts'
 import type { Author } from '#src/services/audit/log.ts'
 import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
-import type { PoliceService } from '../../service/police-service.ts'
+import type { AccountsInUse, PoliceAccounts } from '../../accounts/police-accounts.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
 import { unknownApartments } from '../known-apartments.ts'
 import type { Requester } from '../requester.ts'
-import { type DayBooking, type DayChoice, remark, bookingOf } from './day-overview.ts'
+import { bookingOf, type DayBooking } from './day-booking.ts'
+import type { DayChoice } from './day-overview.ts'
+import { remark } from './day-remarks.ts'
 import { bookingsOfDay } from './overdue-nights.ts'
 import { sendDay, addOutcome } from './send-day.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
@@ -53,19 +56,19 @@ function farFaults (data: unknown, today: Day): FieldError[] {
   return [{ campo: 'data', messaggio: `deve essere a non più di ${FAR_DAYS} giorni da oggi (ricevuto «${data}»)` }]
 }
 
-/** Values of another shape are skipped. */
+/** Returns an empty list for a value that is not an array. */
 function listOf<Item> (value: unknown): Item[] {
   return Array.isArray(value) ? value : []
 }
 
-/** A booking is named once, and has one apartment. */
+/** Refuses a booking that a list names twice. */
 function repeatedFaults (ids: readonly unknown[], fieldAt: (at: number) => string): FieldError[] {
   return ids.flatMap((id, at) => id === undefined || ids.indexOf(id) === at
     ? []
     : { campo: fieldAt(at), messaggio: `la prenotazione ${String(id)} è nominata due volte` })
 }
 
-/** The chosen bookings and their apartments. `id_appartamento` needs a single booking, because others may differ. */
+/** The chosen bookings and their apartments. `id_appartamento` needs a single booking, because bookings may differ. */
 function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
   const { prenotazioni: ids, appartamenti = [], id_appartamento } = body ?? {}
   const apartments = new Map(appartamenti.map((each) => [each.prenotazione_id, each.id_appartamento]))
@@ -85,15 +88,16 @@ export async function submitDay (
 ): Promise<GiornataResponse> {
   const { data = context.clock.today(), prova = false } = body ?? {}
   const choice = choiceOf(body)
-  const { ledger } = context
-  if (ledger === null) throw new InvioFallito('CREDENZIALI_MANCANTI')
-  const overview = await bookingsOfDay(context, ledger, { day: data, ...choice })
-  refuseOthers('prenotazioni', choice.ids ?? [], overview)
-  refuseOthers('appartamenti', [...choice.apartments.keys()], overview)
-  if (prova) await refuseUnknownApartments(ledger.service, choice.apartments)
-  if (!prova && await checkSuspension(ledger)) throw new InvioFallito('INVII_SOSPESI')
-  const sent = prova ? overview : await sendDay(ledger, overview, { author, requester })
-  const bookings = await withWaiting(ledger.db, sent)
+  const { accounts } = context
+  const inUse = await accounts.read()
+  if (inUse.accounts.length === 0) throw new InvioFallito('CREDENZIALI_MANCANTI')
+  const overview = await bookingsOfDay(context, { day: data, ...choice })
+  refuseOthers('prenotazioni', choice.ids ?? [], data, overview)
+  refuseOthers('appartamenti', [...choice.apartments.keys()], data, overview)
+  if (prova) await refuseUnknownApartments(accounts, inUse, choice.apartments)
+  if (!prova && await checkSuspension(accounts.base)) throw new InvioFallito('INVII_SOSPESI')
+  const sent = prova ? overview : await sendDay(inUse, overview, { author, requester })
+  const bookings = await withWaiting(accounts.base.db, sent)
   const response = responseOf({ data, prova, bookings })
   const hasBegun = bookings.some(({ schedine }) => schedine.length > 0)
   if (bookings.some(({ stato }) => PENDING_STATES.includes(stato))) requester.leaveOpen()
@@ -104,22 +108,28 @@ export async function submitDay (
 /** States whose result is not known yet. */
 const PENDING_STATES: readonly DayState[] = ['in_corso', 'sconosciuta']
 
-function refuseOthers (campo: string, ids: readonly number[], bookings: readonly DayBooking[]): void {
+function refuseOthers (campo: string, ids: readonly number[], day: Day, bookings: readonly DayBooking[]): void {
   const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
   if (others.length > 0) {
-    const messaggio = `non arrivano in quel giorno, o non sono confermate: ${others.join(', ')}`
+    const messaggio = `non arrivano ${dayWithArticle('il', day)}, non sono confermate o non esistono: ` +
+      `${others.join(', ')}. Indicare in «data» il giorno dell’arrivo, o riportarle prima a «confermata»`
     throw new CampiNonValidi({ campo, messaggio })
   }
 }
 
 /** Refuses unknown apartments before the Send. If the service does not list its apartments, none is refused. */
 async function refuseUnknownApartments (
-  service: PoliceService, apartments: ReadonlyMap<number, number>
+  { accountOf, base }: PoliceAccounts, inUse: AccountsInUse, apartments: ReadonlyMap<number, number>
 ): Promise<void> {
-  const unknown = await unknownApartments(service, [...apartments.values()])
-  if (unknown === undefined) return
-  const messaggio = `non sono fra gli appartamenti attivi: ${unknown.ids.join(', ')}. ${unknown.advice}`
-  throw new CampiNonValidi({ campo: 'appartamenti', messaggio })
+  const bookings = [...apartments.keys()]
+  const account = bookings.length === 0 ? undefined : await accountOf(base.db, bookings)
+  for (const [name, own] of Map.groupBy(bookings, (id) => account?.(id).account)) {
+    const service = name === undefined ? undefined : inUse.named(name)?.ledger.service
+    const unknown = service && await unknownApartments(service, own.map((id) => apartments.get(id)!))
+    if (unknown === undefined) continue
+    const messaggio = `non sono fra gli appartamenti attivi: ${unknown.ids.join(', ')}. ${unknown.advice}`
+    throw new CampiNonValidi({ campo: 'appartamenti', messaggio })
+  }
 }
 
 /** The response for a day. A booking that is ready but not sent counts as success only with `prova`. */
@@ -172,9 +182,8 @@ export async function respondToRepeatedDay (
   requester.leaveOpen()
   const rows = await readStarted(db, startedWork)
   const data = rows[0]!.data_arrivo
-  const overview = context.ledger === null
-    ? []
-    : await bookingsOfDay(context, context.ledger, { day: data, ...choiceOf(body) })
+  const { accounts } = await context.accounts.read()
+  const overview = accounts.length === 0 ? [] : await bookingsOfDay(context, { day: data, ...choiceOf(body) })
   const sent = await sentBookings(db, context, rows, overview)
   const others = overview.filter(({ prenotazione_id: id, dal = data }) => dal !== data ||
     !sent.some((each) => each.prenotazione_id === id))
@@ -200,7 +209,7 @@ async function readStarted (db: Executor, started: readonly string[]) {
     .orderBy(asc(invii.id), asc(indice))
 }
 
-/** The bookings in the submissions of one day with the outcomes of their guests, in the form of lines of that day. */
+/** The bookings in a day's submissions with the outcomes of their guests, in the form of lines of that day. */
 async function sentBookings (
   db: Executor,
   { keys }: SchedineContext,

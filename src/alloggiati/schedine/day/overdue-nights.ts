@@ -1,20 +1,23 @@
 import { addDays, type Day } from '#src/lib/time.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { coverageCounter, underdeclaredStays } from '../../ledger/coverage.ts'
-import type { LedgerContext } from '../../ledger/ledger-context.ts'
+import { coverageCounter } from '../../ledger/coverage.ts'
+import type { LedgerBase } from '../../ledger/ledger-context.ts'
 import { firstUndeclared, type ComparedStay } from '../../ledger/stay-nights.ts'
+import { underdeclaredStays } from '../../ledger/unfiled-bookings.ts'
 import { MAIL_DAYS } from '../../rules/stay-rules.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
 import { repeatedArrivals } from '../due-guests.ts'
-import { bookingOf, dayOverview, remark, type DayBooking, type DayChoice } from './day-overview.ts'
+import { bookingOf, type DayBooking } from './day-booking.ts'
+import { dayOverview, type DayChoice } from './day-overview.ts'
+import { remark } from './day-remarks.ts'
 
 /** The bookings of a day. Today also includes bookings with earlier undeclared nights. */
 export async function bookingsOfDay (
-  context: SchedineContext, ledger: LedgerContext, choice: DayChoice
+  context: SchedineContext, choice: DayChoice
 ): Promise<DayBooking[]> {
-  const bookings = await dayOverview(context, ledger, choice)
-  if (choice.day !== ledger.clock.today()) return bookings
-  return [...bookings, ...await overdueBookings(ledger, choice.ids)]
+  const bookings = await dayOverview(context, choice)
+  if (choice.day !== context.clock.today()) return bookings
+  return [...bookings, ...await overdueBookings(context.accounts.base, choice.ids)]
     .toSorted((one, other) => one.prenotazione_id - other.prenotazione_id)
 }
 
@@ -23,7 +26,7 @@ export async function bookingsOfDay (
  * prolonged and not sent in time. Nights that are too old for certified mail are left out.
  */
 async function overdueBookings (
-  { db, keys, mode, clock }: LedgerContext, ids: readonly number[] | undefined
+  { db, keys, mode, clock }: LedgerBase, ids: readonly number[] | undefined
 ): Promise<DayBooking[]> {
   const today = clock.today()
   const comparison = { db, keys, mode, today }
@@ -39,7 +42,7 @@ async function overdueBookings (
       dal: night,
       ospiti: Math.min(guests, compared.guests.length),
       numero_ospiti: guests,
-      errors: [remark(0, 'dal', wayOn(compared, night, today))]
+      errors: [remark(0, 'dal', nightAdvice(compared, night, today))]
     }]
   })
   return found.flat()
@@ -48,7 +51,7 @@ async function overdueBookings (
 /**
  * Advice on an undeclared night: the service accepts nights from yesterday on, and certified mail accepts earlier ones.
  */
-function wayOn (compared: ComparedStay, night: Day, today: Day): string {
+function nightAdvice (compared: ComparedStay, night: Day, today: Day): string {
   const { stay: { id } } = compared
   const nights = (day: Day) => `le notti ${dayWithArticle('dal', day)}`
   const send = (day: Day) => `inviare la giornata ${dayWithArticle('del', day)} ("data": "${day}")`

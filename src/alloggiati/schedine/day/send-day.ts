@@ -1,14 +1,16 @@
 import type { Author } from '#src/services/audit/log.ts'
 import {
-  OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso
+  InviataConAltroAccount, OspitiOltreLaPrenotazione, PrenotazioneCambiata, SchedineGiaInviate, SchedineInCorso
 } from '../../sent-errors.ts'
+import type { AccountsInUse } from '../../accounts/police-accounts.ts'
 import { announce, type LedgerContext } from '../../ledger/ledger-context.ts'
 import type { Reserved } from '../../ledger/reserve.ts'
 import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow, type Requester, reserveInTime } from '../requester.ts'
 import { serviceTexts } from '../submission.ts'
-import { conflictRemark, placeIn, remark, type DayBooking } from './day-overview.ts'
+import { placeIn, type DayBooking } from './day-booking.ts'
+import { conflictRemark, remark } from './day-remarks.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 import { filingDeadline } from '../../deadlines.ts'
 import type { SchedinaDellaGiornata } from '#schemas/giornata.ts'
@@ -21,18 +23,19 @@ interface SentList extends Reserved { list: DayList }
 
 /**
  * Sends the ready bookings of a day. A booking with errors is left out and reported, and does not block the others.
- * @returns the bookings when all have a result, or the time is over. Then the rest continues in the background
+ * @returns the bookings when all have a result, or the time limit expires. Then the rest continues in the background
  */
 export async function sendDay (
-  ledger: LedgerContext, bookings: readonly DayBooking[], order: Order
+  inUse: AccountsInUse, bookings: readonly DayBooking[], order: Order
 ): Promise<DayBooking[]> {
   const report = new Map(bookings.map((booking) => [booking, { ...booking }]))
   const ready = bookings.filter((booking) => booking.ready !== null)
-  const sent: SentList[] = []
+  const sent: (SentList & { ledger: LedgerContext })[] = []
   for (const list of apartmentLists(ready)) {
+    const { ledger } = inUse.named(list.places[0]!.booking.ready!.account)!
     try {
       const reserved = await reserveList(ledger, list, order, report)
-      if (reserved) sent.push(reserved)
+      if (reserved) sent.push({ ...reserved, ledger })
     } catch (err) {
       // If no submission was created, the request fails. Otherwise the created ones continue, and are reported.
       if (sent.length === 0) throw err
@@ -40,7 +43,7 @@ export async function sendDay (
       for (const { booking } of list.places) notSent(report.get(booking)!, 'errore interno')
     }
   }
-  await Promise.all(sent.map(async ({ id, ricevuta, list }) => {
+  await Promise.all(sent.map(async ({ id, ricevuta, list, ledger }) => {
     const result = await follow(ledger, { id, ricevuta }, order.requester) ?? await readResult(ledger.db, id)
     if (isUnderWay(result.stato)) order.requester.confirmAsync()
     for (const [booking, rows] of Map.groupBy(result.schedine, ({ indice }) => list.places[indice]!.booking)) {
@@ -89,6 +92,14 @@ async function reserveList (
   return undefined
 }
 
+/** Whether an error names one booking, which a person must confirm or wait for. */
+function isAboutBooking (
+  err: unknown
+): err is OspitiOltreLaPrenotazione | InviataConAltroAccount | (SchedineInCorso & { prenotazione_id: number }) {
+  return err instanceof OspitiOltreLaPrenotazione || err instanceof InviataConAltroAccount ||
+    (err instanceof SchedineInCorso && err.prenotazione_id !== undefined)
+}
+
 /** Finds the bookings that an error names, and adds its text to them. */
 function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBooking, DayBooking>): Set<DayBooking> {
   const out = new Set<DayBooking>()
@@ -97,7 +108,7 @@ function leftOut (err: unknown, { places }: DayList, report: ReadonlyMap<DayBook
       notSent(report.get(booking)!, err.message)
       out.add(booking)
     }
-  } else if (err instanceof OspitiOltreLaPrenotazione || (err instanceof SchedineInCorso && err.prenotazione_id)) {
+  } else if (isAboutBooking(err)) {
     const { booking } = places.find(({ booking }) => booking.prenotazione_id === err.prenotazione_id)!
     Object.assign(report.get(booking)!, { stato: 'da_confermare', errors: [remark(0, 'ospiti', err.message)] })
     out.add(booking)
@@ -132,9 +143,10 @@ interface DayList extends AcceptedList { places: Place[] }
 /** Guests who must stay together. */
 type Unit = Place[]
 
-/** Makes a separate list for each apartment, because a submission names only one. */
+/** Makes a separate list for each account and apartment, because a submission has only one of each. */
 function apartmentLists (bookings: readonly DayBooking[]): DayList[] {
-  return [...Map.groupBy(bookings, ({ ready }) => ready!.id_appartamento).values()].flatMap(listsOf)
+  const keyOf = ({ ready }: DayBooking) => JSON.stringify([ready!.account, ready!.id_appartamento])
+  return [...Map.groupBy(bookings, keyOf).values()].flatMap(listsOf)
 }
 
 /** Distributes guests to lists, one per Send. Earliest deadlines come first, and bookings stay whole if they fit. */
@@ -187,6 +199,8 @@ export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows 
   booking.ricevute = [...booking.ricevute, ricevuta]
   const report = rows.map((row) => ({ ospite: row.ospite, esito: row.esito, ...serviceTexts(row) }))
   booking.schedine = [...booking.schedine, ...report]
+  // A repeated request reads the outcome from the ledger, which has no warnings.
+  booking.warnings = []
   booking.stato = stateOf(booking.schedine, underWay)
   const isCancelled = stato === 'annullato'
   const why = new InvioFallito(causa ?? (isCancelled ? 'INVIO_ANNULLATO' : 'NON_INVIATO')).message

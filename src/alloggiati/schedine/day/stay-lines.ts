@@ -2,7 +2,7 @@ import { staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { coverageCounter } from '../../ledger/coverage.ts'
 import type { StayDays } from '../../ledger/conflicts.ts'
-import type { LedgerContext } from '../../ledger/ledger-context.ts'
+import type { LedgerBase } from '../../ledger/ledger-context.ts'
 import { arrivalsOf, departureOf, firstUndeclared, type ComparedStay } from '../../ledger/stay-nights.ts'
 import { dueOn } from '../due-guests.ts'
 
@@ -20,9 +20,9 @@ export interface StayLine extends StayWithGuests {
   whole: StayDays
 }
 
-/** The lines of a day: bookings that arrive, guests with that own arrival, undeclared nights of prolonged stays. */
+/** The lines of a day: arriving bookings, guests who arrive separately, and undeclared nights of prolonged stays. */
 export async function linesOf (
-  { db, keys, mode, clock }: LedgerContext, day: Day, ids: readonly number[] | undefined
+  { db, keys, mode, clock }: LedgerBase, day: Day, ids: readonly number[] | undefined
 ): Promise<StayLine[]> {
   const today = clock.today()
   const stays = await staysWithGuests(db, day, ids)

@@ -6,7 +6,7 @@ import type { EsitoOperazioneServizio } from '../soap/contract.ts'
 import { DONE, refused } from './sandbox-codes.ts'
 
 /**
- * First and last character of each field, counted from 1 as in the manual; the last field only in a "File Unico". The
+ * First and last character of each field, counted from 1 as in the manual. Only a "File Unico" has the last field. The
  * sandbox does not use the codec's table, because it would repeat the codec's mistakes.
  */
 const POSITIONS = {

@@ -17,7 +17,7 @@ interface SandboxOptions {
   db: Database
   clock: Clock
   log: FastifyBaseLogger
-  /** The only account that can log in. */
+  /** The first account. Other accounts can log in with any password except `sbagliata`. */
   credentials: { utente: string, password: string, wskey: string }
 }
 

@@ -37,7 +37,7 @@ function decode (body: Buffer, contentType: string): string | undefined {
   }
 }
 
-/** The element in the Body. Undefined unless the text is an envelope with exactly one. */
+/** The element in the Body. Undefined unless the text is an envelope with exactly one element. */
 function payloadOf (xml: string): XmlElement | undefined {
   try {
     return readBody(xml)

@@ -29,7 +29,7 @@ export function isFailureKind (text: string): boolean {
 }
 
 interface FailureDetails {
-  /** False only if no byte of the request was written, with certainty. */
+  /** False only if certainly no byte of the request was written. */
   sent: boolean
   httpStatus?: number
   /** Details: an error code of Node or OpenSSL, or a fixed text. Never data of the call. */

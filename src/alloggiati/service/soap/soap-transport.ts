@@ -29,7 +29,7 @@ const MAX_BYTES = 20 * 1024 * 1024
 
 type Post = (body: string, headers: Record<string, string>, options: CallOptions) => Promise<HttpReply>
 
-/** The progress of a call. The service can have received bytes of it only from `sent` on. */
+/** The progress of a call. Only from `sent` on can the service have received bytes. */
 type Step = 'connecting' | 'handshake' | 'open' | 'sent'
 
 /**
@@ -95,7 +95,7 @@ function opened (request: ClientRequest, connectTimeoutMs: number, onHandshake: 
   })
 }
 
-/** Awaits `beforeWrite`, even after an abort, because it must not record the call after the caller's response. */
+/** Awaits `beforeWrite` even after an abort, so that it cannot record the call after the caller got a response. */
 async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallOptions['beforeWrite']): Promise<void> {
   let isEarly = false
   const early = () => { isEarly = true }

@@ -10,14 +10,14 @@ export interface Credentials { utente: string, password: string, wskey: string }
 export interface TokenSource {
   /**
    * Returns a token that stays valid for a while. Parallel callers share one login.
-   * @throws AlloggiatiCredentialsError when the login is refused, then for 15 minutes without a call;
-   * SoapTransportError without a reply
+   * @throws AlloggiatiCredentialsError when the login is refused, and for the next 15 minutes, SoapTransportError
+   * without a reply
    * @param signal aborts the wait. A login in progress continues for other callers
    */
   get (signal?: AbortSignal): Promise<string>
   /**
-   * Drops `token`, which the service has refused, but keeps a newer one. Without an argument, drops any token. A
-   * refused login blocks logins for the whole time. Changed credentials need a restart, which retries at once.
+   * Drops `token`, which the service has refused, but keeps a newer one. Without an argument, drops any token. After a
+   * refused login there is no other for `REFUSAL_MS`. Changed credentials need a restart, which logs in at once.
    */
   invalidate (token?: string): void
 }
@@ -79,7 +79,7 @@ export function tokenSource (
   }
 }
 
-/** Waits for work until the signal aborts; the work continues. */
+/** Waits for work until the signal aborts. The work continues. */
 async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T>): Promise<T> {
   if (signal === undefined) return work
   const { promise, reject } = Promise.withResolvers<never>()
@@ -93,7 +93,7 @@ async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T
   }
 }
 
-/** When to renew, in milliseconds since the epoch: by expiry or lifetime, if earlier. The clocks may differ. */
+/** The renewal time in milliseconds since the epoch. Uses expiry or lifetime, since the service's clock may differ. */
 function usableUntil ({ issued, expires }: TokenInfo, now: Date): number {
   const life = expires.getTime() - issued.getTime()
   return Math.min(expires.getTime(), now.getTime() + life) - Math.min(MAX_MARGIN_MS, life * MARGIN_SHARE)

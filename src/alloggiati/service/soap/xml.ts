@@ -15,7 +15,7 @@ export interface XmlElement {
   text: string
 }
 
-/** The document is not well-formed, uses XML that SOAP forbids, or is no envelope. */
+/** The document is not well-formed, uses XML that SOAP forbids, or is not an envelope. */
 export class XmlError extends Error {}
 
 /** The namespace of the service's own elements. */
@@ -39,7 +39,7 @@ export function readBody (xml: string): XmlElement {
     throw new XmlError('An Envelope with one Body was expected.')
   }
   const [payload, ...others] = bodies[0]!.children
-  if (payload === undefined || others.length > 0) throw new XmlError('The Body holds exactly one element.')
+  if (payload === undefined || others.length > 0) throw new XmlError('The Body must contain exactly one element.')
   return payload
 }
 

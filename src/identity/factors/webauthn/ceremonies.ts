@@ -8,7 +8,7 @@ import type { RelyingParty } from './relying-party.ts'
 
 const library = () => import('@simplewebauthn/server')
 
-/** The purpose of a credential. A passkey is used alone, so its device must verify the person, by a PIN or a finger. */
+/** The purpose of a credential. A passkey is used alone, so its device must verify the person, e.g. by a PIN. */
 export type Purpose = 'passkey' | 'factor'
 
 /** Options for the browser, with their challenge, which the server stores. */
@@ -60,6 +60,7 @@ export async function readCreation (
 ): Promise<NewCredential | undefined> {
   const { verifyRegistrationResponse } = await library()
   const made = await verifyRegistrationResponse({
+    // The library's type requires a valid response, but the library itself validates it.
     response: answer as unknown as RegistrationResponseJSON,
     expectedChallenge: challenge,
     expectedOrigin: origins,
@@ -69,7 +70,7 @@ export async function readCreation (
   }).catch(() => undefined)
   if (!made?.verified) return undefined
   const { credential } = made.registrationInfo
-  // The attested id, which may differ from the id in the request. The schema limits only the latter.
+  // The attested id. It may differ from the id in the request, which the schema limits.
   if (Buffer.byteLength(credential.id, 'base64url') > LONGEST_ID) {
     throw validationFailed(`Credential id must not be longer than ${LONGEST_ID} bytes`)
   }
@@ -87,7 +88,7 @@ function readTransports (said: unknown): string[] {
   return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MOST_TRANSPORTS)
 }
 
-/** The device's counter after its proof. Undefined when the response is no valid proof. */
+/** The device's counter after its proof. Undefined when the response is not a valid proof. */
 export async function readProof (
   { id, origins }: RelyingParty,
   answer: Record<string, unknown>,
@@ -98,6 +99,7 @@ export async function readProof (
   const { verifyAuthenticationResponse } = await library()
   try {
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
+      // As above, the library validates the response.
       response: answer as unknown as AuthenticationResponseJSON,
       expectedChallenge: challenge,
       expectedOrigin: origins,

@@ -41,7 +41,7 @@ export async function addCredential (
 
 /**
  * Records a use. Returns false when the device's counter is not above the stored one, because a concurrent request had
- * the same proof, or the device was copied. For devices without a counter it is always 0.
+ * the same proof, or the device was copied. A device without a counter always sends 0, which is accepted.
  */
 export async function noteUse (tx: Transaction, id: string, counter: number): Promise<boolean> {
   const noted = await tx.update(t).set({ counter, last_used_at: new Date() })

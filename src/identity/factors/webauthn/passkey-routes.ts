@@ -30,7 +30,7 @@ import { PASSKEY } from '../../session-status.ts'
 /** The same limit as Supabase Auth. */
 const MAX_PASSKEYS = 10
 
-/** Users' own passkeys. A user with a second factor must prove it here, like on other routes. */
+/** Routes of a user's own passkeys. A user with a second factor must prove it here, like on other routes. */
 const passkeyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.post('/passkeys/registration/options', route(
     { access: 'user' }, 'authPasskeyRegistrationOptions', 'Comincia la registrazione di una passkey', {

@@ -67,11 +67,12 @@ export const de: Texts = {
 
   signedInAs: 'Sie sind angemeldet als {n}.',
   openApp: 'Anwendung öffnen',
+  openDesk: 'Zur Arbeit von heute',
   openAdministration: 'Verwaltung öffnen',
   passwordSaved: 'Das Passwort ist gespeichert. Ihre anderen Sitzungen sind beendet.',
   addressConfirmed: 'Die Adresse ist bestätigt.',
   changePassword: 'Passwort ändern',
-  mailLanguage: 'Sprache der E-Mails',
+  mailLanguage: 'Sprache der Seiten und E-Mails',
   saveLanguage: 'Sprache speichern',
   done: 'Erledigt.',
   mustEnrol: 'Um fortzufahren, brauchen Sie einen zweiten Faktor: Fügen Sie einen hinzu.',

@@ -66,11 +66,12 @@ export const en: Texts = {
 
   signedInAs: 'You are signed in as {n}.',
   openApp: 'Open the application',
+  openDesk: 'Go to today’s work',
   openAdministration: 'Open the administration',
   passwordSaved: 'The password is saved. Your other sessions have ended.',
   addressConfirmed: 'The address is confirmed.',
   changePassword: 'Change the password',
-  mailLanguage: 'Language of the e-mails',
+  mailLanguage: 'Language of the pages and e-mails',
   saveLanguage: 'Save the language',
   done: 'Done.',
   mustEnrol: 'You need a second factor to go on: add one.',

@@ -66,11 +66,12 @@ export const fr: Texts = {
 
   signedInAs: 'Vous êtes connecté en tant que {n}.',
   openApp: 'Ouvrir l’application',
+  openDesk: 'Aller au travail du jour',
   openAdministration: 'Ouvrir l’administration',
   passwordSaved: 'Le mot de passe est enregistré. Vos autres sessions sont fermées.',
   addressConfirmed: 'L’adresse est confirmée.',
   changePassword: 'Changer le mot de passe',
-  mailLanguage: 'Langue des e-mails',
+  mailLanguage: 'Langue des pages et des e-mails',
   saveLanguage: 'Enregistrer la langue',
   done: 'C’est fait.',
   mustEnrol: 'Pour continuer, il faut un second facteur : ajoutez-en un.',

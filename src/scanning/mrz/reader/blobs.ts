@@ -18,7 +18,7 @@ interface Run { y: number, from: number, to: number }
 /** Finds 4-connected components, ordered by first pixel. Union-find over runs is faster than over pixels. */
 export function findBlobs (mask: Uint8Array, width: number, height: number): Blob[] {
   const runs: Run[] = []
-  /** Union-find: for each run an earlier one of the same blob, or itself. */
+  /** Union-find: the parent of each run is an earlier run of the same blob, or itself. */
   const parents: number[] = []
   for (let y = 0, above = 0; y < height; y++) {
     const own = runs.length

@@ -3,7 +3,7 @@ import { ALPHABET, BETWEEN, COLUMN, column, type Columns } from './network.ts'
 /** The log likelihood of each alphabet character at one position of a line. */
 export type Cell = Float32Array
 
-/** The characters of a line: what each shows, and the columns where they are. */
+/** The characters of a line: their likelihoods, and their columns. */
 export interface Cells { score: number, cells: Cell[], places: number[] }
 
 /** Maximum deviation from the usual distance of characters, and its cost. */
@@ -18,19 +18,20 @@ const LENGTHS = [1, 1.05, 0.95]
  * Finds the `count` columns with the characters of a line (Viterbi). Their distances are nearly equal, and the network
  * is most certain of a character there. Undefined when they do not fit.
  * @param textLength pixels of the strip from the first character to the last
+ * @param first the first column in which the line may begin
  */
-export function findCells (columns: Columns, count: number, textLength: number): Cells | undefined {
+export function findCells (columns: Columns, count: number, textLength: number, first = 0): Cells | undefined {
   return LENGTHS
-    .map((factor) => placed(columns, count, textLength * factor / (count - 0.25) / COLUMN))
+    .map((factor) => placed(columns, count, textLength * factor / (count - 0.25) / COLUMN, first))
     .filter((found) => found !== undefined)
     .reduce<Cells | undefined>((best, each) => best === undefined || each.score > best.score ? each : best, undefined)
 }
 
-function placed (columns: Columns, count: number, pitch: number): Cells | undefined {
-  const sure = Float32Array.from({ length: columns.count }, (_, at) => sureness(column(columns, at)))
+function placed (columns: Columns, count: number, pitch: number, first: number): Cells | undefined {
+  const confidences = Float32Array.from({ length: columns.count }, (_, at) => confidence(column(columns, at)))
   const [least, most] = [Math.max(3, Math.floor(pitch * (1 - LEEWAY))), Math.ceil(pitch * (1 + LEEWAY))]
   const steps: Int16Array[] = []
-  let scores = sure
+  let scores = confidences.map((score, at) => at < first ? -Infinity : score)
   for (let n = 1; n < count; n++) {
     const next = new Float32Array(columns.count).fill(-Infinity)
     const from = new Int16Array(columns.count).fill(-1)
@@ -39,7 +40,7 @@ function placed (columns: Columns, count: number, pitch: number): Cells | undefi
         const score = scores[at - step]! - (step - pitch) ** 2 / (pitch * pitch) * STRETCH_COST
         if (score > next[at]!) [next[at], from[at]] = [score, at - step]
       }
-      next[at]! += sure[at]!
+      next[at]! += confidences[at]!
     }
     steps.push(from)
     scores = next
@@ -52,7 +53,7 @@ function placed (columns: Columns, count: number, pitch: number): Cells | undefi
 }
 
 /** How certain the network is that a column shows a character. */
-function sureness (logs: Float32Array): number {
+function confidence (logs: Float32Array): number {
   const best = logs.subarray(0, BETWEEN).reduce((a, b) => Math.max(a, b))
   return Math.max(FLOOR, best - logs[BETWEEN]!) / 2 + Math.max(FLOOR, best) / 2
 }

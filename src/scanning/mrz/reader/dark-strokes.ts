@@ -1,16 +1,6 @@
 import type { Gray } from './gray.ts'
 
-/**
- * How much darker each pixel is than its surroundings, for strokes thinner than the given size (odd): morphological
- * closing minus image ("black hat").
- */
-export function darkStrokes (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
-  const paper = closed(picture, strokeWidth, strokeHeight)
-  for (let at = 0; at < paper.length; at++) paper[at]! -= picture.data[at]!
-  return paper
-}
-
-/** The image without dark strokes thinner than the given size (odd): its paper. */
+/** Morphological closing: the image without dark strokes thinner than the given size (odd). */
 export function closed (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
   const [rx, ry] = [strokeWidth >> 1, strokeHeight >> 1]
   // Erosion is dilation of the negative.

@@ -25,7 +25,7 @@ export function turned ({ data, width, height }: Gray, quarters: 1 | 2 | 3): Gra
   return { data: out, width: height, height: width }
 }
 
-/** The image turned clockwise by an angle in radians, on a canvas that holds all of it. Its edges fill the corners. */
+/** The image turned clockwise by an angle in radians, on a canvas large enough for it. Its edges fill the corners. */
 export function tilted ({ data, width, height }: Gray, angle: number): Gray {
   const [cos, sin] = [Math.cos(angle), Math.sin(angle)]
   const out = {

@@ -1,17 +1,26 @@
 import type { Legibility } from '#schemas/scanning.ts'
+import { centreOf, isAligned, pitchOf } from './alignment.ts'
 import type { Cells } from './cells.ts'
-import { ALPHABET, COLUMN } from './network.ts'
+import { ALPHABET } from './network.ts'
 import type { Reading } from './solve.ts'
-import { columnOf, STRIP_HEIGHT, type Measured, type NetworkStrip } from './strip.ts'
+import { IMPOSSIBLE, isOfName, type Spot } from './spots.ts'
+import { ENDED } from './structure.ts'
+import { STRIP_HEIGHT, type Measured, type NetworkStrip } from './strip.ts'
 
-/** A line of a zone in an image: its strip, and what is read where. */
-export interface SeenLine extends Pick<Cells, 'cells' | 'places'> { strip: NetworkStrip, line: Measured }
+/** A line of a zone in an image: its strip, and the character read in each column. */
+export interface SeenLine extends Pick<Cells, 'cells' | 'places'> {
+  strip: NetworkStrip
+  line: Measured
+  spots: readonly Spot[]
+}
 
-/** Why an image should be taken again. */
+/** The reason to take a photo again. */
 export type Fault = 'ombra' | 'riflesso' | 'mosso' | 'dito' | 'inclinata'
 
-export interface Sight {
+interface Sight {
   characters: Legibility[][]
+  /** The sum of the margins in both views that makes a doubtful character legible. Infinity: no sum does. */
+  neededSum: number[][]
   faults: Fault[]
 }
 
@@ -28,65 +37,139 @@ interface CharacterSight extends Ink {
   height: number
   /** By how much the next best reading is less likely. */
   margin: number
-  /** By how much this character is less likely than the likeliest, which breaks a rule of the layout. */
+  /** By how much this character is less likely than the likeliest that the layout allows here. */
   gap: number
+  /** By how much it is less likely than the likeliest of all. */
+  oddity: number
+  isFiller: boolean
+  isLetterOfName: boolean
+  /** True for a filler after the end of a name. */
+  isEnded: boolean
 }
 
 /** The rows of a strip that capitals fill. */
 const ROWS = [6, STRIP_HEIGHT - 5] as const
 const BOUNDS = {
-  /** Less ink than this share of the zone's usual ink is no character. */
+  /** Less ink than this share of the zone's usual ink is not a character. */
   ink: 0.4,
-  gap: 5
+  /** A character with less ink on paper that reflects a light may have lost a part. */
+  bleached: 0.85,
+  gap: 5,
+  /** A damaged digit may look slightly more like a letter. Above this limit the document breaks the rules. */
+  oddity: 12
 }
 /** This share of the zone's usual ink is print. */
 const PRINT = 0.4
 /**
- * In a zone that the network reads easily and in others: the margin that a character needs, and the share of the usual
- * height. A letter or digit that is lower has lost a part.
+ * The minimum margin and share of the usual height, in zones that the network reads easily and in others. A lower
+ * letter or digit has lost a part.
  */
 const NEEDED = { easy: { margin: 7, height: 0.85 }, hard: { margin: 7, height: 0.78 } }
+/**
+ * The sum of the margins in both views must be `whole` for a character of the needed height. It must be `low` for a
+ * lower one of at least `height`. If the views differ, the margins must differ by `other`.
+ */
+export const TWO_VIEWS = { whole: 10, low: 24, height: 0.75, other: 10 }
+/**
+ * For zones with at least this usual margin. A letter of a name with less than `margin` has lost a part there, unless
+ * the sum of both views reaches `twoViews`.
+ */
+const SHARP = { usual: 30, margin: 12, twoViews: 30 }
 /** With this margin no part of a letter or digit is missing. */
-const CLEAR = 20
-/** The same share for fillers. */
+const CLEAR = 25
+/** The share of the usual height that a filler needs. */
 const FILLER_HEIGHT = 0.6
 /** A zone with at least this mean log likelihood is read easily. */
 export const EASY = -0.03
-/** Paper darker than this share of the zone's brightest lies in shadow. Brighter than `glare` it reflects a light. */
+/** Paper darker than this share of the zone's brightest is in shadow. Paper brighter than `glare` reflects a light. */
 const LIGHT = { shadow: 0.6, glare: 245 }
 
-/** Judges which characters of a reading the image really shows, whatever their check digits are. */
-export function sightOf (lines: readonly SeenLine[], { lines: read, margins }: Reading, sureness: number): Sight {
+/**
+ * Judges which characters of a reading the image really shows. Ignores check digits.
+ * @param hasOneLength false when lines that begin like these may be longer, so that only empty paper ends them
+ */
+export function sightOf (
+  lines: readonly SeenLine[], { lines: read, margins }: Reading, confidence: number, hasOneLength: boolean
+): Sight {
   const inks = lines.map(inksOf)
   const usualInk = median(inks.flat().map(({ ink }) => ink))
   const sights = lines.map((line, at) => charactersOf(line, read[at]!, margins[at]!, inks[at]!, usualInk))
-  const needed = sureness >= EASY ? NEEDED.easy : NEEDED.hard
   const brightest = Math.max(...inks.flat().map(({ paper }) => paper))
-  const faults = new Set<Fault>()
   const aligned = isAligned(lines)
-  if (!aligned) faults.add('dito')
-  const characters = sights.map((line, at) => {
-    const usualHeight = median(line.filter((_, n) => read[at]![n] !== '<').map(({ height }) => height))
-    const judged = line.map((each, n): Legibility => {
-      const isFiller = read[at]![n] === '<'
-      const isWhole = each.height >= (isFiller ? FILLER_HEIGHT : needed.height) * usualHeight ||
-        (!isFiller && each.margin >= CLEAR)
-      if (each.ink < BOUNDS.ink * usualInk) {
-        faults.add(each.paper > LIGHT.glare ? 'riflesso' : 'dito')
-        return 'nulla'
-      }
-      if (isWhole && each.margin >= needed.margin && each.gap <= BOUNDS.gap) return 'buona'
-      faults.add(each.paper < LIGHT.shadow * brightest ? 'ombra' : 'mosso')
-      return 'dubbia'
-    })
-    for (const [end, beside] of [[0, -1], [line.length - 1, 1]] as const) {
-      if (aligned && isQuiet(lines[at]!, beside, line[end]!, usualInk)) continue
-      faults.add('dito')
-      judged[end] = 'nulla'
+  const quiet = lines.map((line, at) =>
+    ([-1, 1] as const).map((beside) => isQuiet(line, beside, sights[at]!.at(beside === 1 ? -1 : 0)!, usualInk)))
+  const isSharp = median(margins.flat()) >= SHARP.usual
+  const faults = new Set<Fault>(aligned ? [] : ['dito'])
+  const judged = sights.map((line, at) => {
+    const letters = line.filter(({ isFiller }) => !isFiller)
+    const usual = { ink: usualInk, height: median(letters.map(({ height }) => height)) }
+    const needed = confidence >= EASY ? NEEDED.easy : NEEDED.hard
+    const judged = line.map((each) => isSharp && each.isLetterOfName && each.margin < SHARP.margin
+      ? judge(each, usual, { ...needed, margin: SHARP.margin }, SHARP.twoViews)
+      : judge(each, usual, needed))
+    const last = line.length - 1
+    const [isBeginningSeen, isEndQuiet] = quiet[at] as [boolean, boolean]
+    const isEndSeen = hasOneLength
+      ? isEndQuiet || isClearEnd(line[last]!, judged[last]!, lines[at]!, usual.height)
+      : isEndQuiet && isSamePaper(lines[at]!, line[last]!, usualInk)
+    for (const [end, isSeen] of [[0, isBeginningSeen], [last, isEndSeen]] as const) {
+      if (!aligned || !isSeen) judged[end] = { ...UNSEEN, fault: 'dito' }
+    }
+    for (const [n, { fault }] of judged.entries()) {
+      const isDark = line[n]!.paper < LIGHT.shadow * brightest
+      if (fault !== undefined) faults.add(fault === 'mosso' && isDark ? 'ombra' : fault)
     }
     return judged
   })
-  return { characters, faults: [...faults] }
+  return {
+    characters: judged.map((line) => line.map(({ legibility }) => legibility)),
+    neededSum: judged.map((line) => line.map(({ neededSum }) => neededSum)),
+    faults: [...faults]
+  }
+}
+
+interface Judged { legibility: Legibility, neededSum: number, fault?: Fault }
+
+const SEEN: Judged = { legibility: 'buona', neededSum: 0 }
+const UNSEEN: Judged = { legibility: 'nulla', neededSum: Infinity }
+
+/** True when the last character of a line is whole and inside the image, though no empty paper follows it. */
+function isClearEnd (
+  { height, margin, isFiller, isEnded }: CharacterSight, { legibility }: Judged, { strip, places }: SeenLine,
+  usualHeight: number
+): boolean {
+  if (isEnded) return true
+  const end = centreOf(places.at(-1)!) + 0.45 * pitchOf(places)
+  return legibility === 'buona' && margin >= CLEAR && end <= strip.inside[1] &&
+    height >= (isFiller ? FILLER_HEIGHT : NEEDED.easy.height) * usualHeight
+}
+
+function judge (
+  each: CharacterSight, usual: { ink: number, height: number }, needed: { margin: number, height: number },
+  least = 0
+): Judged {
+  const { ink, paper, height, margin, gap, oddity, isEnded } = each
+  if (isEnded && isHiddenOrWhole(each, usual)) return SEEN
+  if (ink < BOUNDS.ink * usual.ink) return { ...UNSEEN, fault: paper > LIGHT.glare ? 'riflesso' : 'dito' }
+  const isBleached = paper > LIGHT.glare && ink < BOUNDS.bleached * usual.ink
+  const neededSum = neededSumOf(each, height / usual.height, needed.height, isBleached)
+  const isLikely = gap <= BOUNDS.gap && oddity <= BOUNDS.oddity
+  if (neededSum === TWO_VIEWS.whole && isLikely && margin >= needed.margin) return SEEN
+  const fault = isBleached ? 'riflesso' : 'mosso'
+  return { legibility: 'dubbia', neededSum: isLikely ? Math.max(least, neededSum) : Infinity, fault }
+}
+
+/** False for a worn filler: where the ink comes off, letters may have lost a part, too. */
+function isHiddenOrWhole ({ ink, paper, height }: CharacterSight, usual: { ink: number, height: number }): boolean {
+  return ink < BOUNDS.ink * usual.ink || paper > LIGHT.glare || height >= FILLER_HEIGHT * usual.height
+}
+
+/** The sum of the margins in both views that a character needs. `part` is its share of the usual height. */
+function neededSumOf ({ margin, isFiller }: CharacterSight, part: number, needed: number, isBleached: boolean): number {
+  if (part >= (isFiller ? FILLER_HEIGHT : needed)) return TWO_VIEWS.whole
+  if (isFiller || isBleached) return Infinity
+  if (margin >= CLEAR) return TWO_VIEWS.whole
+  return part >= TWO_VIEWS.height ? TWO_VIEWS.low : Infinity
 }
 
 function inksOf ({ strip, places }: SeenLine): Ink[] {
@@ -99,47 +182,31 @@ function inksOf ({ strip, places }: SeenLine): Ink[] {
 }
 
 function charactersOf (
-  { strip, places, cells }: SeenLine, read: string, margins: readonly number[], inks: readonly Ink[], usualInk: number
+  { strip, places, cells, spots }: SeenLine, read: string, margins: readonly number[], inks: readonly Ink[],
+  usualInk: number
 ): CharacterSight[] {
   const half = pitchOf(places) / 2
   return places.map((place, at) => {
     const logs = cells[at]!
+    const own = logs[ALPHABET.indexOf(read[at]!)]!
+    const isAllowed = (char: number) => spots[at]!.costs[char]! > IMPOSSIBLE
     const bound = inks[at]!.paper * (1 - PRINT * usualInk)
     return {
       ...inks[at]!,
       height: heightIn(strip, centreOf(place) - half, centreOf(place) + half, bound),
       margin: margins[at]!,
-      gap: logs.reduce((a, b) => Math.max(a, b)) - logs[ALPHABET.indexOf(read[at]!)]!
+      gap: logs.reduce((a, log, char) => isAllowed(char) ? Math.max(a, log) : a, own) - own,
+      oddity: logs.reduce((a, b) => Math.max(a, b)) - own,
+      isFiller: read[at] === '<',
+      isLetterOfName: read[at] !== '<' && isOfName(spots[at]!),
+      isEnded: logs === ENDED
     }
   })
 }
 
 /**
- * True when the lines begin and end below each other, as far as a slanted or tapered image shows them so. Otherwise one
- * has lost its first character, or begins with something else.
- */
-function isAligned (lines: readonly SeenLine[]): boolean {
-  return lines.every((each, at) => {
-    const last = lines[at - 1]
-    if (last === undefined) return true
-    const [a, b] = [middleOf(last), middleOf(each)]
-    const { angle, slant, cap } = each.line
-    const [cos, sin] = [Math.cos(angle), Math.sin(angle)]
-    const [dx, dy] = [b.x - a.x, b.y - a.y]
-    const shift = dx * cos + dy * sin - slant * (dy * cos - dx * sin)
-    return Math.abs(shift) < 0.6 * cap
-  })
-}
-
-/** The middle between the first and the last character, in the image. */
-function middleOf ({ places, strip, line }: SeenLine): { x: number, y: number } {
-  const middle = (centreOf(places[0]!) + centreOf(places.at(-1)!)) / 2
-  return columnOf(line, (middle + 0.5 - strip.width / 2) / strip.scale)
-}
-
-/**
- * True when empty paper follows the first or the last character. Otherwise a finger or the edge of the image may hide
- * further ones, and nothing shows how long the line is.
+ * True when the paper beside the first or the last character is empty. Otherwise a finger or the edge of the image may
+ * hide more characters, and the length of the line is unknown.
  */
 function isQuiet ({ strip, places }: SeenLine, beside: -1 | 1, { paper }: CharacterSight, usualInk: number): boolean {
   const middle = centreOf(places.at(beside === 1 ? -1 : 0)!)
@@ -151,13 +218,12 @@ function isQuiet ({ strip, places }: SeenLine, beside: -1 | 1, { paper }: Charac
   return quantile(values, 0.06) > bound
 }
 
-function pitchOf (places: readonly number[]): number {
-  return (places.at(-1)! - places[0]!) / (places.length - 1) * COLUMN
-}
-
-/** The middle of a column of the network in its strip. */
-function centreOf (place: number): number {
-  return place * COLUMN + 1.5
+/** True when the paper after the last character is as bright as the paper around it. A finger seldom is. */
+function isSamePaper ({ strip, places }: SeenLine, { paper }: CharacterSight, usualInk: number): boolean {
+  const [from, to] = [0.6, 2].map((part) => centreOf(places.at(-1)!) + part * pitchOf(places)) as [number, number]
+  const values = valuesIn(strip, from, to)
+  return to <= strip.inside[1] && quantile(values, 0.1) > paper * (1 - 0.5 * usualInk) &&
+    Math.abs(quantile(values, 0.9) - paper) < 0.06 * paper
 }
 
 /** The gray values of the capitals' rows between two columns, sorted. */

@@ -60,8 +60,8 @@ function score (lines: readonly Line[], { width, height }: Gray): number {
 }
 
 /**
- * True when two candidates may be the zones of two documents side by side: print of like size and direction that does
- * not overlap.
+ * True when two candidates may be the zones of two documents side by side: their print has similar size and direction,
+ * and does not overlap.
  */
 export function areSeparate (a: Block, b: Block): boolean {
   const [first, second] = [a.lines[0]!, b.lines[0]!]

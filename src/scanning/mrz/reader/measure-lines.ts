@@ -5,22 +5,22 @@ import { sample, STRIP_CAP, STRIP_HEIGHT, type Measured, type Strip } from './st
 const SEARCH_HEIGHT = 56
 const SEARCH_CAP = 18
 const PARTS = 7
-/** Further from the line, in pixels of the search strip, a part shows something else. */
+/** A part further from the line than this, in pixels of the search strip, is an outlier. */
 const OUTLIER = 2.5
-/** Less is measured by chance. */
+/** Smaller values may be noise of the measurement. */
 const LEAST = { bend: 1.2, taper: 0.07, slant: 0.06 }
 const SLANTS = Array.from({ length: 17 }, (_, n) => (n - 8) * 0.045)
 
 interface Band { at: number, y: number, height: number }
 
 /**
- * Measures the lines of one zone. All have equal print: an outlier gets the median of heights, and all the median of
- * the other measures.
+ * Measures the lines of one zone. All have the same print. A line with an outlying height gets the median height, and
+ * all lines get the other medians.
  */
 export function measureLines (picture: Gray, lines: readonly Line[]): Measured[] {
   const measured = lines.map((line) => measure(picture, line))
   const cap = median(measured.map((line) => line.cap))
-  const taper = median(measured.map((line) => line.taper))
+  const taper = taperOf(measured)
   const alike = measured.map((line) => (
     { ...line, taper, cap: line.cap > cap * 1.25 || line.cap < cap * 0.8 ? cap : line.cap }))
   const slant = median(alike.map((line) => slantOf(picture, line)))
@@ -43,12 +43,12 @@ function measure (picture: Gray, line: Line): Measured {
     length: line.length,
     cap: median(bands.map(({ height }) => height)) / strip.scale,
     slant: 0,
-    taper: taperOf(near),
+    taper: 0,
     bend: bend / strip.scale
   }
 }
 
-/** The rows with text in one part of a strip. They surround the row of the middle half that changes most. */
+/** The rows with text in one part of a strip. They surround the row with the most changes in the middle half. */
 function bandOf ({ pixels, width, height }: Strip, part: number): Band {
   const [left, right] = [part, part + 1].map((each) => Math.floor(width * each / PARTS)) as [number, number]
   const changes = Array.from({ length: height }, (_, y) => {
@@ -88,7 +88,7 @@ function fitted (bands: readonly Band[], isBent: boolean): { offset: number, slo
   return n < 4 || distance(worst) <= OUTLIER ? found : fitted(bands.filter((band) => band !== worst), isBent)
 }
 
-/** The curvature of the least squares' parabola: by what is left of y and of squares beside their straight lines. */
+/** The curvature of the least-squares parabola, from the residuals of `y` and `at ** 2` after linear regression. */
 function curvatureOf (bands: readonly Band[]): number {
   const beside = (of: (band: Band) => number) => {
     const { offset, slope } = fittedLine(bands.map((band) => ({ at: band.at, y: of(band) })))
@@ -107,16 +107,21 @@ function fittedLine (points: readonly { at: number, y: number }[]): { offset: nu
   return { offset: (y - slope * x) / n, slope }
 }
 
-/** Growth of the heights from the first to the last part; 0 when it may be chance. */
-function taperOf (bands: readonly Band[]): number {
-  if (bands.length < 5) return 0
-  const usual = median(bands.map(({ height }) => height))
-  const alike = bands.filter(({ height }) => height > usual * 0.75 && height < usual * 1.33)
-  const { slope } = fittedLine(alike.map(({ at, height }) => ({ at, y: height / usual })))
-  return Math.abs(slope) * 2 < LEAST.taper ? 0 : Math.max(-0.35, Math.min(0.35, slope * 2))
+/**
+ * Growth of the print from the beginning of the lines to their end, as the distance of the lines grows. Heights of
+ * print do not show it, because fillers at the end are lower. 0 when it may be noise.
+ */
+function taperOf (lines: readonly Measured[]): number {
+  const [first, last] = [lines[0]!, lines.at(-1)!]
+  const distance = (last.y - first.y) * Math.cos(first.angle) - (last.x - first.x) * Math.sin(first.angle)
+  const taper = first.length * (last.angle - first.angle) / distance
+  return Math.abs(taper) < LEAST.taper ? 0 : Math.max(-0.35, Math.min(0.35, taper))
 }
 
-/** The slant at which the columns of the strip differ most, as upright strokes do. */
+/**
+ * The slant at which the columns of the strip differ most, because strokes are then upright. It compares pairs of
+ * columns three pixels apart, so that stripes thinner than a stroke do not count.
+ */
 function slantOf (picture: Gray, line: Measured): number {
   const { pixels, width } = sample(picture, line, line.length, STRIP_HEIGHT, STRIP_CAP)
   const scores = SLANTS.map((slant) => {
@@ -125,7 +130,8 @@ function slantOf (picture: Gray, line: Measured): number {
       const shift = Math.round(slant * (y - STRIP_HEIGHT / 2 + 0.5))
       for (let x = 8; x < width - 8; x++) columns[x]! += pixels[y * width + x + shift]!
     }
-    return columns.reduce((sum, each, x) => x < 9 || x > width - 9 ? sum : sum + (each - columns[x - 1]!) ** 2, 0)
+    const pair = (x: number) => columns[x]! + columns[x - 1]!
+    return columns.reduce((sum, _, x) => x < 12 || x > width - 9 ? sum : sum + (pair(x) - pair(x - 3)) ** 2, 0)
   })
   const best = scores.indexOf(Math.max(...scores))
   const [before, at, after] = [scores[best - 1], scores[best]!, scores[best + 1]]

@@ -4,6 +4,7 @@ import type { Strip } from './strip.ts'
 /** The network's classes in order. One class follows after these: "between two characters". */
 export const ALPHABET = '<0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ'
 export const BETWEEN = ALPHABET.length
+export const FILLER = ALPHABET.indexOf('<')
 const CLASSES = ALPHABET.length + 1
 /** Pixels of the strip per output column. */
 export const COLUMN = 4
@@ -51,12 +52,12 @@ export function readNetwork (file: URL): Network {
   }
   const network = LAYERS.map(({ height, width, from, to }) => (
     { factors: take(height * width * from * to), biases: take(to) }))
-  if (at !== all.length) throw new TypeError('The weights are not those of these layers')
+  if (at !== all.length) throw new TypeError('The file of weights does not match the layers')
   return network
 }
 
 /** Runs the network on a strip 32 pixels high. */
-export function look (network: Network, { pixels, width, height }: Strip): Columns {
+export function readStrip (network: Network, { pixels, width, height }: Strip): Columns {
   let volume: Volume = { values: pixels, height, width }
   for (const [at, weights] of network.entries()) {
     volume = convolve(volume, LAYERS[at]!, weights)
@@ -111,7 +112,7 @@ function gather ({ values, height, width }: Volume, layer: Layer, top: number, l
   return count
 }
 
-/** The innermost loops take most of the time. Four sums at once stay in registers, which is nearly twice as fast. */
+/** The innermost loops take most of the time. Four parallel sums stay in registers, which is nearly twice as fast. */
 function addWeighted (out: Float32Array, o: number, to: number, factors: Float32Array, count: number): void {
   const { values, factors: firsts } = seen
   let c = 0

@@ -1,10 +1,9 @@
 import { valueOf } from '../digits.ts'
 import type { Cell } from './cells.ts'
-import { ALPHABET } from './network.ts'
+import { ALPHABET, FILLER } from './network.ts'
 import type { Step } from './spots.ts'
 
 const VALUES = Uint8Array.from(ALPHABET, valueOf)
-const FILLER = ALPHABET.indexOf('<')
 const IS_DIGIT = Array.from(ALPHABET, (char) => /\d/.test(char))
 /** A state is a field sum and a composite sum, each modulo 10. The field sum EMPTY means fillers only so far. */
 const EMPTY = 10
@@ -16,15 +15,15 @@ export interface Proof {
   /** The index of the character at each step. */
   path: number[]
   /**
-   * By how much the likeliest other reading with valid check digits that differs at a step is less likely. A check
-   * digit proves little when this is small.
+   * For each step: how much the log likelihood falls with another character there and valid check digits. When this is
+   * small, the check digits hardly confirm the character.
    */
   margins: Float64Array
 }
 
 /**
- * Finds the likeliest characters with valid check digits, by dynamic programming over both sums, and what else the
- * check digits would allow at each step. Undefined when there are none.
+ * Finds the likeliest characters with valid check digits, by dynamic programming over both sums, and the margin of each
+ * character. Undefined when no characters have valid check digits.
  */
 export function prove (steps: readonly Step[], cells: Cell[][]): Proof | undefined {
   const { before, history } = forwards(steps, cells)
@@ -96,7 +95,7 @@ function each (
   }
 }
 
-/** The state after a character, `field * 10 + whole`; -1 when a check digit is wrong. */
+/** The state after a character: `field * 10 + whole`, or -1 when a check digit is wrong. */
 function follow ({ spot, fieldWeight, begins, wholeWeight, digit }: Step, state: number, char: number): number {
   const value = VALUES[char]!
   let field = begins ? EMPTY : Math.floor(state / 10)
@@ -104,9 +103,9 @@ function follow ({ spot, fieldWeight, begins, wholeWeight, digit }: Step, state:
   if (digit === 'whole') return IS_DIGIT[char] && value === whole ? 0 : -1
   if (digit !== undefined) {
     if (spot.costs[char]! < 0) return -1
-    // The digit of a long number is in the optional data; `parseZone` checks it at the end.
-    const holds = char === FILLER ? field === EMPTY || digit === 'number' : value === field % EMPTY
-    if (!holds) return -1
+    // The digit of a long number is in the optional data. `parseZone` checks it at the end.
+    const isCorrect = char === FILLER ? field === EMPTY || digit === 'number' : value === field % EMPTY
+    if (!isCorrect) return -1
     field = 0
   }
   if (fieldWeight !== undefined && (field !== EMPTY || char !== FILLER)) field = (field + value * fieldWeight) % 10

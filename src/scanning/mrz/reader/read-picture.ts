@@ -4,11 +4,11 @@ import { areSeparate, locate, type Block } from './locate.ts'
 import type { Network } from './network.ts'
 import { better, readBlock, type Found } from './read-block.ts'
 
-/** A reading with correct check digits at least this sure ends the search. */
+/** A reading with correct check digits and more than this confidence ends the search. */
 const SURE = -0.6
-/** A block with correct check digits at least this sure ends the search among blocks. */
+/** A block with correct check digits and more than this confidence ends the search among blocks. */
 const SURE_BLOCK = -0.25
-/** A further document needs correct check digits or at least this sureness. */
+/** A further document needs correct check digits or at least this confidence. */
 const SURE_OTHER = -0.1
 
 /** Widths of the copy that is searched: for usual, small and large print. */
@@ -36,11 +36,11 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
       const before = best
       best = better(best, { ...found, quarters, others: [] })
       if (best === before) continue
-      if (!found.holds || found.sureness <= SURE_BLOCK) continue
+      if (!found.isCorrect || found.confidence <= SURE_BLOCK) continue
       best.others = readOthers(from, blocks, block, found)
       break
     }
-    return best !== undefined && best.holds && best.sureness > SURE
+    return best !== undefined && best.isCorrect && best.confidence > SURE
   }
 
   const readOthers = (from: Gray, blocks: readonly Block[], first: Block, known: Found) => {
@@ -48,7 +48,7 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
     return blocks.flatMap((block) => {
       if (!separate.every((other) => areSeparate(other, block))) return []
       const found = readBlock(from, block, network, today)
-      if (found === undefined || (!found.holds && found.sureness < SURE_OTHER)) return []
+      if (found === undefined || (!found.isCorrect && found.confidence < SURE_OTHER)) return []
       separate.push(block)
       return found.lines.join() === known.lines.join() ? [] : [found]
     })
@@ -56,6 +56,11 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
 
   const upright = locate(picture, USUAL)
   if (read(picture, upright)) return best
+  // A zone found here is upright, so the image is not turned. Other widths may show it better.
+  if (best !== undefined) {
+    OTHERS.some((width) => read(picture, locate(picture, width), 0, 4))
+    return best
+  }
   const onSide = turned(picture, 1)
   const sideways = locate(onSide, USUAL)
   const readTurned = (quarters: 1 | 2 | 3) => {
@@ -65,9 +70,7 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
   // Try likely orientations before other widths.
   const [likely, rest] = turns(upright[0], sideways[0], onSide)
   if (likely.some(readTurned)) return best
-  for (const width of OTHERS) {
-    if (read(picture, locate(picture, width), 0, 4)) return best
-  }
+  if (OTHERS.some((width) => read(picture, locate(picture, width), 0, 4))) return best
   rest.some(readTurned)
   if (best !== undefined) return best
   for (const angle of TILTS) {

@@ -1,13 +1,13 @@
 import { closed } from './dark-strokes.ts'
 
 /**
- * Windows larger than print: higher than a line, for characters that motion has joined, or wider than a character, for
- * shadows along the line.
+ * Windows larger than print. `tall` is higher than a line, for characters that motion has joined. `wide` is wider than
+ * a character, for shadows along the line.
  */
 const WINDOWS = { tall: { width: 11, height: 25 }, wide: { width: 21, height: 9 } }
 export type Window = keyof typeof WINDOWS
 
-/** The strip as it is in even light: print relative to the paper around it. A shadow and its edge vanish. */
+/** The strip as in even light: print relative to the paper around it. Shadows and their edges vanish. */
 export function withoutShade (
   { pixels, width, height }: { pixels: Float32Array, width: number, height: number }, window: Window
 ): Float32Array {

@@ -26,6 +26,13 @@ const WEIGHTS = [7, 3, 1] as const
 const UNUSUAL = -6
 /** The penalty for digits in names, which few documents have. */
 const VERY_UNUSUAL = -12
+/** The penalty for letters in dates and check digits, which no document has. */
+export const IMPOSSIBLE = -60
+
+/** True for the characters of names, which no check digit covers. */
+export function isOfName ({ costs }: Spot): boolean {
+  return costs[ALPHABET.indexOf('0')] === VERY_UNUSUAL
+}
 
 const LETTERS = 'ABCDEFGHIJKLMNOPQRSTUVWXYZ<'
 const DIGITS = '0123456789'
@@ -41,7 +48,13 @@ const ALLOWED: Readonly<Partial<Record<FieldName, string>>> = {
   expiry: `${DIGITS}<`,
   sex: 'MF<'
 }
-const NAMES: readonly FieldName[] = ['names', 'surname', 'given']
+const COSTS: Readonly<Partial<Record<FieldName, number>>> = {
+  names: VERY_UNUSUAL,
+  surname: VERY_UNUSUAL,
+  given: VERY_UNUSUAL,
+  birth: IMPOSSIBLE,
+  expiry: IMPOSSIBLE
+}
 
 /** All character positions of a layout. */
 function spotsOf (layout: Layout): Spot[][] {
@@ -51,13 +64,13 @@ function spotsOf (layout: Layout): Spot[][] {
     for (const spot of spots[line]!.slice(from, to)) spot.costs = costs(allowed, cost)
   }
   for (const [name, place] of Object.entries(layout.fields) as [FieldName, Place | undefined][]) {
-    if (place !== undefined) put(place, ALLOWED[name] ?? ALPHABET, NAMES.includes(name) ? VERY_UNUSUAL : UNUSUAL)
+    if (place !== undefined) put(place, ALLOWED[name] ?? ALPHABET, COSTS[name] ?? UNUSUAL)
   }
   for (const name of layout.checked) {
     // For a long number, a filler replaces the check digit.
-    put(digitPlace(layout.fields[name]!), name === 'number' && !layout.longNumber ? DIGITS : `${DIGITS}<`)
+    put(digitPlace(layout.fields[name]!), name === 'number' && !layout.longNumber ? DIGITS : `${DIGITS}<`, IMPOSSIBLE)
   }
-  if (layout.composite) put(layout.composite.at, DIGITS)
+  if (layout.composite) put(layout.composite.at, DIGITS, IMPOSSIBLE)
   const beginnings = BEGINNINGS[layout.name] ?? ['ACI']
   for (const [at, allowed] of beginnings.entries()) put([0, at, at + 1], allowed)
   return spots

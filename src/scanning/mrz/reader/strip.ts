@@ -112,7 +112,7 @@ export function sample (picture: Gray, line: Measured, length: number, height: n
   return { pixels, width, height, scale }
 }
 
-/** The middle of a column of print, and its step down in the image, `along` pixels of middle size from the middle. */
+/** The middle of a column of print in the image, and the step to its next row. `along` starts at the line's middle. */
 export function columnOf ({ x, y, angle, length, slant, taper, bend }: Measured, along: number) {
   const grown = taper === 0 ? along : (Math.exp(taper * along / length) - 1) / taper * length
   const size = 1 + taper * grown / length

@@ -2,15 +2,59 @@ import { withoutFillers } from '../digits.ts'
 import { ISSUERS } from '../issuers.ts'
 import type { Layout, Place } from '../layouts.ts'
 import { hasKnownForm } from '../number-forms.ts'
-import { ALPHABET } from './network.ts'
+import type { Cell } from './cells.ts'
+import { ALPHABET, FILLER } from './network.ts'
 import type { Readable } from './spots.ts'
 
 /** Words with single or double fillers between them, and fillers only after them. */
 const NAMES = /^[A-Z]+(?:<{1,2}[A-Z]+)*<*$/
 
+/** A name ends with its first run of this many fillers, because words are one or two fillers apart. */
+const ENDING = 3
+/** Minimum margin of such a filler, and of another character after it, which shows that the name continues. */
+const SEEN = { filler: 7, other: 20 }
+/** A position after the end of a name: a filler, even if a finger, a spot or an edge covers it. */
+export const ENDED: Cell = Float32Array.from(ALPHABET, (char) => char === '<' ? 0 : -100)
+
 /**
- * Signs of a zone other than check digits, which `solve` enforces: part of a longer line reads well as a shorter one,
- * and a line that is shifted by a character has no issuer.
+ * The cells of a zone, with `ENDED` after the end of each name. Unchanged for a layout where only the fillers show how
+ * long a line is.
+ */
+export function withNamesEnded ({ layout }: Readable, cells: readonly Cell[][]): Cell[][] {
+  const { fields } = layout
+  const ended = cells.map((line) => [...line])
+  if (!hasOneLength(layout)) return ended
+  for (const place of [fields.names, fields.surname, fields.given]) {
+    if (place === undefined) continue
+    const [line, from, to] = place
+    const own = ended[line]!
+    const end = endOf(own.slice(from, to))
+    if (end !== undefined) own.fill(ENDED, from + end, to)
+  }
+  return ended
+}
+
+/** The first position after the fillers that end a name. Undefined when the name has no such end. */
+function endOf (cells: readonly Cell[]): number | undefined {
+  const margins = cells.map(marginOfFiller)
+  const end = margins.findIndex((_, at) => at > ENDING &&
+    margins.slice(at - ENDING, at).every((margin) => margin >= SEEN.filler))
+  return end === -1 || margins.slice(end).some((margin) => margin <= -SEEN.other) ? undefined : end
+}
+
+/** By how much a filler is likelier than the likeliest other character. Negative when it is less likely. */
+function marginOfFiller (cell: Cell): number {
+  return cell[FILLER]! - cell.reduce((most, log, char) => char === FILLER ? most : Math.max(most, log), -Infinity)
+}
+
+/** False for a visa of 36 characters, which may be the beginning of one of 44. Passports alone begin with P. */
+export function hasOneLength ({ name }: Layout): boolean {
+  return name !== 'MRV-B'
+}
+
+/**
+ * Checks the structure of a zone. `solve` can find valid check digits for other text too. Part of a longer line may be
+ * read as a shorter line, and a line shifted by one character has no issuer.
  */
 export function looksLikeZone ({ fields: { issuer } }: Layout, lines: readonly string[]): boolean {
   return /^(?:[ACIPV][A-Z<]|C[12]USA)/.test(lines[0]!) && lines.join('').includes('<<') && isListed(issuer, lines)

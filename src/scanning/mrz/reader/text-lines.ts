@@ -5,8 +5,10 @@ import type { Gray } from './gray.ts'
 /** The sizes below are for images of this width. */
 const USUAL_WIDTH = 700
 /** Factors of Otsu's threshold for stroke density. */
-const BOUNDS = [1, 0.7, 1.35]
-/** Darker areas are no paper: their noise is no print. */
+const THRESHOLD_FACTORS = [1, 0.7, 1.35]
+/** Minimum length of a piece of a line, as a share of the document's width. */
+const PIECE = 0.07
+/** Paper is never darker than this. Limits the noise in dark areas. */
 const DARKEST_PAPER = 40
 
 /**
@@ -20,17 +22,47 @@ export function textLines (picture: Gray, part = 1): Blob[][] {
   const strokes = relativeStrokes(picture, odd(13, 7), odd(5, 3))
   const sideways = meanOfRows(edges(strokes, width), width, Math.max(5, Math.round(11 * scale)))
   const density = asBytes(meanOfColumns(sideways, width, height, Math.max(1, Math.round(1.5 * scale))))
-  const bound = bestBound(density)
-  return BOUNDS.map((part) =>
-    findBlobs(above(density, bound * part), width, height).filter((blob) =>
+  const threshold = bestBound(density)
+  return THRESHOLD_FACTORS.map((factor) => {
+    const pieces = findBlobs(above(density, threshold * factor), width, height).filter((blob) =>
       blob.pixels >= 40 * scale * scale &&
+      blob.length > PIECE * width * part &&
+      blob.length / blob.thickness > 2 &&
+      Math.abs(blob.angle) < 0.45)
+    return [...pieces, ...joined(pieces, 0.2 * width * part)].filter((blob) =>
       blob.length > 0.22 * width * part &&
       blob.length / blob.thickness > 7 &&
-      Math.abs(blob.angle) < 0.45 &&
-      blob.fill > 0.6))
+      blob.fill > 0.6)
+  })
 }
 
-/** How much darker each pixel is than its paper, as a share of the paper: equal in light and in shadow. */
+/** Joins two pieces of a line that a reflection or a finger has split. `gap` is their maximum distance in pixels. */
+function joined (pieces: readonly Blob[], gap: number): Blob[] {
+  const fromLeft = pieces.toSorted((a, b) => a.x - b.x)
+  return fromLeft.flatMap((left, at) => fromLeft.slice(at + 1).flatMap((right) => {
+    const long = left.length > right.length ? left : right
+    const [cos, sin] = [Math.cos(long.angle), Math.sin(long.angle)]
+    const [dx, dy] = [right.x - left.x, right.y - left.y]
+    const [along, across] = [dx * cos + dy * sin, dy * cos - dx * sin]
+    const between = along - (left.length + right.length) / 2
+    const ratio = left.thickness / right.thickness
+    if (between < 0 || between > gap || ratio < 0.6 || ratio > 1.65) return []
+    return Math.abs(across) > 0.6 * long.thickness ? [] : [join(left, right)]
+  }))
+}
+
+function join (left: Blob, right: Blob): Blob {
+  const angle = Math.atan2(right.y - left.y, right.x - left.x)
+  const distance = Math.hypot(right.x - left.x, right.y - left.y)
+  const length = distance + (left.length + right.length) / 2
+  const off = (right.length - left.length) / 4 + distance / 2
+  const thickness = Math.max(left.thickness, right.thickness)
+  const pixels = left.pixels + right.pixels
+  const [x, y] = [left.x + off * Math.cos(angle), left.y + off * Math.sin(angle)]
+  return { x, y, angle, length, thickness, pixels, fill: pixels / (length * thickness) }
+}
+
+/** The darkness of each pixel relative to its paper. It is the same in light and in shadow. */
 function relativeStrokes (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
   const paper = closed(picture, strokeWidth, strokeHeight)
   return paper.map((value, at) => 255 * (value - picture.data[at]!) / Math.max(DARKEST_PAPER, value))

@@ -13,7 +13,7 @@ export type ProviderFault = 'key' | 'quota' | 'unavailable' | 'too-large' | 'inv
 /** The API of one provider. */
 export interface OcrProvider {
   request (jpeg: Uint8Array<ArrayBuffer>, languages: readonly OcrLanguage[], key: string): ProviderRequest
-  /** @param body the parsed JSON, or the raw text if it is no JSON */
+  /** @param body the parsed JSON, or the raw text if it is not JSON */
   read (status: number, body: unknown): ProviderReading
 }
 

@@ -5,7 +5,7 @@ const LANGUAGES: Readonly<Record<OcrLanguage, string>> = { IT: 'ita', EN: 'eng',
 /** Values of `OCRExitCode` when all or some pages were read. */
 const READ = [1, 2]
 const TOO_MANY = /limit|maximum.*(reached|exceed)|too many/i
-/** About the image, not the quota. Example: "File failed validation. File size exceeds the maximum size limit". */
+/** Errors about the image. Example: "File failed validation. File size exceeds the maximum size limit". */
 const TOO_LARGE = /\bsize\b.*(limit|exceed)|too (large|big)|exceeds.*\bsize\b/i
 const TIMED_OUT = /timed? ?out/i
 

@@ -5,7 +5,7 @@ export interface FileFacts { size: number, modified: Date }
 
 /** An opened file or range. The caller has to close it. */
 export interface OpenedFile {
-  /** Can be read once. A chunk of `STRETCH_BYTES` is valid until the next is requested. A shorter one stays valid. */
+  /** Can be read once. A chunk of `STRETCH_BYTES` is valid until the next is requested. A shorter chunk stays valid. */
   content: AsyncIterable<Buffer>
   /** Size of the whole file in bytes. */
   size: number
@@ -23,7 +23,7 @@ export interface Backend {
   /** Opens a file. Undefined if it does not exist. */
   get (id: string, range?: ByteRange): Promise<OpenedFile | undefined>
   head (id: string): Promise<FileFacts | undefined>
-  /** Deletes the file and the remains of an interrupted upload. A missing file is no error. */
+  /** Deletes the file and the remains of an interrupted upload. A missing file is not an error. */
   delete (id: string): Promise<void>
   /**
    * Lists files and interrupted uploads in one of the 256 folders, or in all, unordered. Skips names that are not file

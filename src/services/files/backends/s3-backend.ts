@@ -29,25 +29,25 @@ const CONNECT_MS = 5000
 const PART_MS = 30_000
 const ATTEMPTS = 2
 
-interface S3Patience {
+interface S3Timeouts {
   /** Milliseconds until the start of the response, including retries. Does not apply to uploads. */
   responseMs: number
   /** Maximum milliseconds between two chunks of a file. */
   silenceMs: number
 }
 
-/** With these times a caller who waits for a file gets a response within half a minute. */
-const PATIENCE: S3Patience = { responseMs: 20_000, silenceMs: 20_000 }
+/** With these timeouts a caller who waits for a file gets a response within half a minute. */
+const TIMEOUTS: S3Timeouts = { responseMs: 20_000, silenceMs: 20_000 }
 
 /**
  * Stores files in an S3 bucket under `<first two digits>/<id>`. When S3 responds, the file is durable. The SDK loads
  * slowly, so it is loaded with the first file.
  */
-export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience = PATIENCE): Backend {
+export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, timeouts = TIMEOUTS): Backend {
   let loaded: ReturnType<typeof load> | undefined
   const load = async () => {
     const [sdk, { Upload }] = await Promise.all([import('@aws-sdk/client-s3'), import('@aws-sdk/lib-storage')])
-    return { sdk, Upload, client: new sdk.S3Client(clientConfig(settings, patience)) }
+    return { sdk, Upload, client: new sdk.S3Client(clientConfig(settings, timeouts)) }
   }
   const opened = () => (loaded ??= load())
 
@@ -113,7 +113,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
   /** Runs a request with a timeout, which does not include the body. Undefined if the file does not exist. */
   async function inTime<T> (ask: (signal: AbortSignal) => Promise<T>): Promise<T | undefined> {
     const end = new AbortController()
-    const timer = setTimeout(() => end.abort(), patience.responseMs)
+    const timer = setTimeout(() => end.abort(), timeouts.responseMs)
     try {
       return await ifThere(ask(end.signal))
     } finally {
@@ -137,7 +137,7 @@ export function s3Backend ({ bucket: Bucket, ...settings }: S3Settings, patience
 
 function clientConfig (
   { endpoint, region, accessKeyId, secretAccessKey }: Omit<S3Settings, 'bucket'>,
-  { silenceMs }: S3Patience
+  { silenceMs }: S3Timeouts
 ): S3ClientConfig {
   return {
     endpoint,

@@ -26,7 +26,7 @@ const STUCK = 'P2: stuck forever'
 /**
  * Visits every state, breadth first, so that the trace to the first wrong state is as short as possible. Then it
  * searches backwards from the states at rest, to find a state that cannot reach them.
- * @throws RangeError beyond `limit` states, because an incomplete search proves nothing
+ * @throws RangeError beyond `limit` states, because an incomplete search is no result
  */
 export function explore<S> ({ initial, steps, key, wrong, atRest }: System<S>, limit = 2_000_000): Outcome {
   const known = new Map([[key(initial), 0]])

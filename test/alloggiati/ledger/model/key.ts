@@ -11,8 +11,8 @@ const WIRE = numbered<Wire>('unwritten', 'flying', 'answered', 'over')
 const PHASE = numbered<Worker['phase']>('idle', 'claimed', 'committed', 'waiting')
 
 /**
- * A world as a short text. Submissions are interchangeable, and so are workers: worlds that differ only in their order
- * have the same text.
+ * A world as a short text. Submissions and workers are interchangeable: worlds that differ only in their order have the
+ * same text.
  */
 export function key (w: World): string {
   const [one, two = ''] = w.units.map((u) => unitCode(w, u)) as [string, string?]
@@ -65,7 +65,7 @@ function isClosed ({ reentries }: World, { stato, attempts }: Unit): boolean {
   return end && attempts.every(({ wire }) => wire === 'over')
 }
 
-/** Whether an attempt is proven to have had no effect, and can have none later. */
+/** Whether an attempt is known to have had no effect, and can have none later. */
 function isInert ({ outcome, wire, taken }: Attempt): boolean {
   return outcome === 'N' && wire === 'over' && taken === 0
 }

@@ -10,7 +10,7 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
 /*
  * The submission ledger as a finite state machine. The checker visits every reachable state. The files:
  *
- *   rules.ts         the rules that keep the ledger correct; each can be switched off
+ *   rules.ts         the rules that keep the ledger correct, which can be switched off one by one
  *   world.ts         a state: submissions with their attempts, workers, and the guests that the police has acquired
  *   trigger.ts       the database trigger, which allows only the state changes of its table, with their evidence
  *   worker.ts        the worker: claim, login, test call, commit, write, response
@@ -28,17 +28,18 @@ import { begin, known, ownAttempts, type Law, type Step, type Unit, type World }
  * Within one value, any action may take any time.
  *
  * Invariants of every state:
- *   P1  a guest is acquired at most once, plus once for each resend that a person decided when nothing could still
- *       arrive, and for each entry that a person confirmed
- *   P2  from every state each submission can reach an end, or a state with an alarm (see RESTING); an acquired one can
- *       reach its proof, unless something beside it is in doubt
- *   P3  states agree with the police: acquisito and ricevuto are acquired there, rifiutato and non_inviato are not
- *   P4  a known acquisition is not sent again, unless a person who could know it decided so
- *   P5  one crash leaves at most one submission in doubt, and an unavailable database leaves none
- *   P6  a worker in its test call, dead or alive, blocks no other submission
  *
- * Assumptions: written bytes are processed within minutes. A process does not freeze between its last clock check and
- * its write. Two equal fetches of a receipt, hours apart, are complete. Committed data are durable.
+ *   P1  A guest is acquired at most once. Each confirmed entry allows one more. So does each resend that a person
+ *       decided when no earlier Send could still arrive.
+ *   P2  From every state each submission can reach an end, or a state with an alarm (see RESTING). An acquired one can
+ *       become ricevuto, unless another attempt of its day has an unknown outcome.
+ *   P3  States agree with the police: acquisito and ricevuto are acquired there, rifiutato and non_inviato are not.
+ *   P4  A known acquisition is not sent again, unless a person who could know it decided so.
+ *   P5  One crash leaves at most one submission with an unknown outcome, and an unavailable database leaves none.
+ *   P6  A worker in its test call, running or killed, blocks no other submission.
+ *
+ * Assumptions: The service processes written bytes within minutes. A process does not freeze between its last clock
+ * check and its write. Two equal fetches of a receipt, hours apart, are complete. Committed data are durable.
  */
 
 /** States in which a submission may stay: an end, or a state with an alarm that a person or a receipt ends. */
@@ -53,7 +54,7 @@ export function ledgerModel (law: Law, property = ''): System<World> {
     steps: allSteps,
     key,
     wrong: (w) =>
-      [w.fault, twice(w), ...w.units.map(untrue), blurred(w), heldUp(w)].find((what) => what?.startsWith(property)),
+      [w.fault, twice(w), ...w.units.map(untrue), unknowns(w), blocking(w)].find((what) => what?.startsWith(property)),
     atRest: (w) => w.units.every(({ stato }) => RESTING.has(stato) && !(stato === 'acquisito' && isProvable(w)))
   }
 }
@@ -69,7 +70,7 @@ function * everyStep (w: World): Generator<Step> {
   yield * peopleSteps(w)
 }
 
-/** Whether receipts can prove every acquisition: no attempt that may be on them is in doubt. */
+/** Whether receipts can confirm every acquisition: no attempt that may be on them has an unknown outcome. */
 function isProvable ({ units, elsewhere, gone }: World): boolean {
   return !gone && elsewhere[0] + elsewhere[1] === 0 &&
     units.every(({ attempts }) => attempts.every((a) => a.outcome === 'N' || known(a)))
@@ -111,15 +112,15 @@ function isUntrue (u: Unit): boolean {
   }
 }
 
-/** Checks P5: when only crashes occur, each leaves at most one submission in doubt. */
-function blurred ({ law: { scope }, units, crashes }: World): string | undefined {
+/** Checks P5: when only crashes occur, each leaves at most one submission with an unknown outcome. */
+function unknowns ({ law: { scope }, units, crashes }: World): string | undefined {
   if (!scope.quiet) return undefined
   const doubtful = units.filter(({ attempts }) => attempts.some(({ outcome }) => outcome === '?')).length
   return doubtful > scope.crashes - crashes ? 'P5: one crash left two submissions in doubt' : undefined
 }
 
-/** Checks P6: whether a worker that died in its test call blocks the claim of another submission. */
-function heldUp (w: World): string | undefined {
+/** Checks P6: whether a worker that was killed in its test call blocks the claim of another submission. */
+function blocking (w: World): string | undefined {
   const { units, workers } = w
   const isDead = (u: Unit): boolean =>
     u.stato === 'preso' && workers.every(({ phase, unit }) => phase === 'idle' || units[unit] !== u)

@@ -1,6 +1,6 @@
 import type { Attempt, Day } from './world.ts'
 
-/** Whether an attempt may count on either of two days, because its bytes may be processed after midnight. */
+/** Whether an attempt may belong to either of two days, because its bytes may be processed after midnight. */
 export function straddles ({ at }: Attempt): boolean {
   return at === 1 || at === 2
 }

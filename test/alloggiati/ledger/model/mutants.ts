@@ -24,7 +24,7 @@ export const SMALL: Scope = {
 
 /**
  * The invariant that a mutant breaks: `P1` acquired twice, `P2` stuck, `P3` untrue, `P4` sent although known, `P5` more
- * in doubt than crashes, `P6` blocked by a test call.
+ * unknown outcomes than crashes, `P6` blocked by a test call.
  */
 type Damage = 'P1' | 'P2' | 'P3' | 'P4' | 'P5' | 'P6'
 

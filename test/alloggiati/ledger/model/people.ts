@@ -35,7 +35,7 @@ function * caller (w: World, unit: number): Generator<Step> {
   else if (w.confirmations > 0) yield enter('enter the same guests again, confirmed', 1)
 }
 
-/** Whether another submission that cannot be entered again prevents this one: by its guests, or by their number. */
+/** Whether another submission blocks this one, because it has the same guests or fills the booking. */
 function isFound (w: World, unit: number): boolean {
   const { twin } = w.law.scope
   if (twin === null || off(w, twin === 'respelled' ? 'liveRows' : 'bookingCount')) return false
@@ -104,7 +104,7 @@ function isDelivered (w: World, unit: number): boolean {
     each.unit !== unit || each.lapsed || each.phase === 'idle' || each.phase === 'claimed')
 }
 
-/** A person decides that the guests were acquired. Without proof the person may be wrong. */
+/** A person decides that the guests were acquired. Without a reply or receipt the person may be wrong. */
 function * acquired (
   w: World,
   u: Unit,

@@ -58,8 +58,8 @@ function decide (n: World, day: Day, rows: number): void {
 }
 
 /**
- * Decides about both days together, because an answered call around midnight is on one of the two receipts. Any unknown
- * call then prevents every proof.
+ * Decides about both days together, because an answered call around midnight is on one of the two receipts. Then an
+ * unknown call prevents any conclusion.
  */
 function decideSpan (n: World, entries: readonly Entry[]): void {
   const span = n.units.flatMap((u) => u.attempts.flatMap((a) => a.outcome === 'N' ? [] : [{ u, a }]))
@@ -89,7 +89,7 @@ function equation (
   return { unknown, acquired, rest: rows - acquired.reduce((sum, { a }) => sum + rowsOf(a), 0) }
 }
 
-/** Proves nothing. Refers attempts in doubt to a person, and acquired ones that `odd` marks as inconsistent. */
+/** Refers unknown attempts to a person, and acquired ones that `odd` marks as inconsistent. */
 function review (n: World, entries: readonly Entry[], odd: (a: Attempt) => boolean): void {
   for (const { u, a } of entries) {
     if (u.stato === 'sconosciuto' || (isAcquired(u) && odd(a))) go(n, u, 'da_verificare')
@@ -102,7 +102,7 @@ function isAcquired ({ stato }: Unit): boolean {
 
 /**
  * A partly acquired submission stays partial, because its other guest must still be filed. A partial acquisition does
- * not prove a person's decision about another attempt.
+ * not confirm a person's decision about another attempt.
  */
 function receipted (n: World, { u, a }: Entry): void {
   const whole = a.outcome === 'K' || off(n, 'wholeReceipt')

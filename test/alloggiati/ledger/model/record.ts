@@ -48,7 +48,7 @@ function moveAfter (n: World, u: Unit, outcome: Outcome, to: NegativeEnd): void 
   conclude(n, u)
 }
 
-/** Records that the current attempt is proven not acquired. Others of the same submission may be acquired. */
+/** Records that the current attempt was not acquired. Other attempts of the same submission may be acquired. */
 function negative (n: World, u: Unit, to: NegativeEnd): void {
   if (u.stato !== 'in_invio' && u.stato !== 'sconosciuto') return
   if (u.attempts.some(known) && !off(n, 'anyAttempt')) return conclude(n, u)
@@ -67,7 +67,7 @@ export function conclude (n: World, u: Unit): void {
   if (waits && !flying && inTable(u.stato, goal)) go(n, u, goal)
 }
 
-/** A worker has finished its call or died: it writes no more, and a later reply is lost. */
+/** A worker has finished its call or was killed. It writes no more, and a later reply is lost. */
 export function release (n: World, i: number): void {
   const { phase, unit, attempt } = n.workers[i]!
   n.workers[i] = IDLE

@@ -42,7 +42,7 @@ function * network (w: World): Generator<Step> {
   }
 }
 
-/** The days on which the receipt may count rows that arrive now, while the police accepts the arrival. */
+/** The days whose receipt may count rows that arrive now, while the police accepts the arrival. */
 export function daysOf ({ time, law: { scope } }: World): readonly Day[] {
   return scope.closing ? DAYS[time].filter((day) => day === 0) : DAYS[time]
 }
@@ -53,7 +53,7 @@ function * time (w: World): Generator<Step> {
     const next = w.time === 0 && !w.law.scope.midnight ? 3 : w.time + 1 as Time
     yield step(w, TIMES[next], (n) => {
       n.time = next
-      // A lease is shorter than a day, so a worker that is still busy was suspended or slow.
+      // A lease is shorter than a day, so a worker that is still busy was paused or slow.
       if (!isMidnight(w.time)) for (const worker of n.workers) lapse(worker)
     })
   }
@@ -66,12 +66,12 @@ function * time (w: World): Generator<Step> {
   }
 }
 
-/** Whether the next value of time is only minutes away. If so, calls in flight continue. */
+/** Whether the next value of time is only minutes later. If so, calls in flight continue. */
 function isMidnight (time: Time): boolean {
   return time === 1 || time === 2
 }
 
-/** Written bytes are processed within minutes, and a worker that is not suspended finishes within its lease. */
+/** Written bytes are processed within minutes, and a worker that is not paused finishes within its lease. */
 function isBusy ({ units, workers, law: { scope } }: World): boolean {
   return units.some(({ attempts }) => attempts.some(({ wire }) => wire === 'flying')) ||
     (scope.quiet && workers.some(({ phase }) => phase !== 'idle'))
@@ -96,7 +96,7 @@ function * crash (w: World): Generator<Step> {
 function * sweep (w: World): Generator<Step> {
   for (const [unit, { stato }] of w.units.entries()) {
     if (stato !== 'preso' && stato !== 'in_invio') continue
-    // The worker is dead, or was suspended or slow for longer than a lease.
+    // The worker was killed, or was paused or slow for longer than a lease.
     if (w.law.scope.quiet && w.workers.some(({ phase, unit: at }) => phase !== 'idle' && at === unit)) continue
     yield step(w, `sweep ${stato}`, (n) => {
       const u = n.units[unit]!

@@ -10,9 +10,9 @@ export type Evidence =
   'esito_N' |
   /** No attempt was acquired, or there is no attempt. */
   'tutti_N' |
-  /** A person has decided this on this version. */
+  /** A person has decided this transition on this version. */
   'reinvia' | 'depositato' | 'annulla' |
-  /** The receipt of a day on which an acquired attempt may count. */
+  /** The receipt of a day that may count an acquired attempt. */
   'ricevuta'
 
 interface Transition { da: State, a: State, serve?: Evidence, perche: string }

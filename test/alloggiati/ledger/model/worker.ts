@@ -38,7 +38,7 @@ function * claim (w: World, i: number): Generator<Step> {
   }
 }
 
-/** Several submissions of one account may make their test calls at once, without blocking each other. */
+/** Several submissions of one account may make their test calls concurrently, without blocking each other. */
 export function mayBeClaimed (w: World, u: Unit): boolean {
   return u.stato === 'pronto' && !(off(w, 'testCallOutside') && w.units.some(isClaimed))
 }

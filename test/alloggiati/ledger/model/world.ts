@@ -1,7 +1,7 @@
 import type { State } from '#schemas/submission.ts'
 import type { Rule } from './rules.ts'
 
-/** The scope of a run: the number of things, and the possible failures. */
+/** The scope of a run: the numbers of submissions, workers and steps, and the possible failures. */
 export interface Scope {
   units: 1 | 2
   workers: 1 | 2
@@ -71,7 +71,7 @@ export interface Attempt {
   /** Whether a person decided this K. The person may be wrong. */
   decided: boolean
   wire: Wire
-  /** The truth, which only the police knows: the number of acquired rows, and the day of their receipt. */
+  /** The real result, which only the police knows: the number of acquired rows, and the day of their receipt. */
   taken: 0 | 1 | 2
   day: Day
 }
@@ -97,7 +97,7 @@ export interface Worker {
   attempt: number
   /** Whether the row of the submission still names this worker as owner. */
   owns: boolean
-  /** Whether the worker's lease has expired, because it was suspended or slow. */
+  /** Whether the worker's lease has expired, because it was paused or slow. */
   lapsed: boolean
 }
 

@@ -60,7 +60,7 @@ t.test('a missing receipt does not mean zero schedine', async (t) => {
   })
 })
 
-t.test('with an attempt around midnight, the receipt proves nothing about its day', async (t) => {
+t.test('with an attempt around midnight, the receipt decides no outcome of its day', async (t) => {
   const aroundMidnight = { giorno_da: DAY, giorno_a: NEXT }
   const input = day({
     attempts: [attempt(1, aroundMidnight), attempt(2), known(3)],
@@ -69,7 +69,7 @@ t.test('with an attempt around midnight, the receipt proves nothing about its da
   })
   t.same(outcome(input), { 1: 'da_verificare', 2: 'da_verificare' })
   t.match(notes(input)[1], /20\/11\/2026 o del 21\/11\/2026/)
-  t.test('an acquired attempt around midnight may be on the other receipt, so the day is not receipted', async (t) => {
+  t.test('an acquired attempt around midnight may be on the other receipt, so no state changes', async (t) => {
     const balanced = day({
       attempts: [known(1, aroundMidnight), known(2)],
       submissions: [submission(1, 'acquisito'), submission(2, 'acquisito')],
@@ -77,7 +77,7 @@ t.test('with an attempt around midnight, the receipt proves nothing about its da
     })
     t.same(outcome(balanced), {})
   })
-  t.test('an attempt around midnight that is proven not acquired is on neither receipt', async (t) => {
+  t.test('an attempt around midnight that was not acquired is on neither receipt', async (t) => {
     const gone = day({
       attempts: [attempt(1, { ...aroundMidnight, esito: 'N' }), attempt(2)],
       submissions: [submission(1, 'rifiutato'), submission(2)],
@@ -106,7 +106,7 @@ t.test('a receipt that does not count the unknown attempts proves that they were
       2: 'ricevuto'
     })
   })
-  t.test('two fetches that disagree prove nothing', async (t) => {
+  t.test('two fetches that disagree raise an alarm and refer unknown attempts to a person', async (t) => {
     const fetches = [fetched('07:00', 1, 3), fetched('09:00', 2, 6), fetched('12:00', 2, 6)]
     const result = deriveFindings({ ...input, fetches })
     t.same(shown(result), { 1: 'da_verificare' })
@@ -130,7 +130,7 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
     submissions: [submission(1), submission(2), submission(3, 'parziale')],
     fetches: [fetched('07:00', 5, 13)]
   })
-  t.test('the receipt proves the attempts when only this server uses the account', async (t) => {
+  t.test('the submissions become `ricevuto` when only this server uses the account', async (t) => {
     t.same(outcome(input), { 1: '1K acquisito ricevuto', 2: '1K acquisito ricevuto' },
       'a partly acquired submission stays partial')
     t.same(deriveFindings(input).findings[1]!.proofs, [{ numero: 1, esito: 'K', schedine: 1, notti: 1 }])
@@ -162,7 +162,7 @@ t.test('a receipt that counts all the unknown attempts proves that they were acq
   })
 })
 
-t.test('the only combination that adds up is a suggestion for a person, and proves nothing', async (t) => {
+t.test('when one combination adds up, a person gets a suggestion, and nothing is proven', async (t) => {
   const input = day({
     attempts: [attempt(1), attempt(2, { schedine: 1, notti: 3 })],
     submissions: [submission(1), submission(2)],
@@ -178,7 +178,7 @@ t.test('the only combination that adds up is a suggestion for a person, and prov
   })
 })
 
-t.test('a receipt that no combination explains raises an alarm and proves nothing', async (t) => {
+t.test('a receipt that no combination explains raises an alarm, and nothing is proven', async (t) => {
   const input = day({ attempts: [attempt(1)], submissions: [submission(1)], fetches: twice(1, 3) })
   t.match(deriveFindings(input), { rule: 'contraddetta', alarm: 'no-match' })
   t.same(outcome(input), { 1: 'da_verificare' })
@@ -189,7 +189,7 @@ t.test('a receipt that no combination explains raises an alarm and proves nothin
   })
 })
 
-t.test('a receipt that counts fewer than the replies refers the whole day to a person', async (t) => {
+t.test('a receipt with lower counts than the replies refers the whole day to a person', async (t) => {
   for (const fetches of [twice(1, 6), twice(2, 5)]) {
     const submissions = [submission(1, 'acquisito'), submission(2)]
     const input = day({ attempts: [known(1), attempt(2)], submissions, fetches })
@@ -204,7 +204,7 @@ t.test('a receipt that counts fewer than the replies refers the whole day to a p
   }
 })
 
-t.test('a day without unknown attempts is receipted when the receipt adds up', async (t) => {
+t.test('a day without unknown attempts becomes `ricevuto` when the receipt adds up', async (t) => {
   const input = day({
     attempts: [known(1), known(2)],
     submissions: [submission(1, 'acquisito'), submission(2, 'parziale')],
@@ -214,12 +214,12 @@ t.test('a day without unknown attempts is receipted when the receipt adds up', a
   t.same(
     outcome({ ...input, attempts: [known(1, { isPartial: true }), known(2)] }),
     {},
-    'an attempt of which not all rows were acquired does not prove a submission'
+    'a partly acquired attempt does not make a submission `ricevuto`'
   )
   t.same(
     outcome({ ...input, submissions: [submission(1, 'ricevuto'), submission(2, 'ricevuto')] }),
     {},
-    'a receipted day stays as it is'
+    'a day that is `ricevuto` stays as it is'
   )
   t.test('a receipt that counts more raises an alarm when only this server uses the account', async (t) => {
     const more = { ...input, fetches: [fetched('07:00', 5, 13)] }
@@ -228,7 +228,7 @@ t.test('a day without unknown attempts is receipted when the receipt adds up', a
   })
 })
 
-t.test('a person\'s decision proves nothing about other submissions', async (t) => {
+t.test('a person\'s decision decides no outcome of other submissions', async (t) => {
   const decided = known(1, { isDecided: true })
   const submissions = [submission(1, 'acquisito'), submission(2)]
   t.test('the receipt may contradict the decision, and then the submission is referred to a person once', async (t) => {
@@ -238,7 +238,7 @@ t.test('a person\'s decision proves nothing about other submissions', async (t) 
     t.same(
       outcome(day({ attempts: [decided], submissions: [submissions[0]!], fetches: twice(0, 0) })),
       { 1: 'da_verificare' },
-      'also when it is the only attempt of the day'
+      'even if it is the only attempt of the day'
     )
     t.same(
       outcome(
@@ -262,7 +262,7 @@ t.test('a person\'s decision proves nothing about other submissions', async (t) 
   })
 })
 
-t.test('a receipt is fetched only when the fetch can prove something', async (t) => {
+t.test('a receipt is fetched only when the fetch can decide an outcome', async (t) => {
   const none = fetched('06:00', null, null)
   const seen = fetched('06:00', 2, 6)
   const ofDay = { account: 'RM000001', day: DAY, hasReceipt: false, hasUncertain: true }
@@ -279,15 +279,15 @@ t.test('a receipt is fetched only when the fetch can prove something', async (t)
   t.notOk(due('2026-11-21T12:00', [seen, fetched('08:00', 2, 6)], { hasReceipt: true }), 'never a third time')
   t.ok(
     due('2026-11-21T06:00', [fetched('00:30', 2, 6)], { hasReceipt: true, hasUncertain: false }),
-    'a day that was looked at too early is looked at again, also where everything is known'
+    'a receipt fetched too early is fetched again, even if every outcome is known'
   )
   const unreadable = (...hours: string[]) => hours.map((hour) => fetched(hour, 2, null, true))
   t.ok(due('2026-11-21T12:00', unreadable('06:00', '07:00'), { hasReceipt: true }))
   t.notOk(
     due('2026-11-21T12:00', unreadable('06:00', '08:00'), { hasReceipt: true }),
-    'a receipt that cannot be read stays so'
+    'an unreadable receipt is not fetched a third time'
   )
-  t.ok(due('2026-11-30T12:00', [], { hasReceipt: true }), 'also an old receipt with a stored copy')
+  t.ok(due('2026-11-30T12:00', [], { hasReceipt: true }), 'even an old day, if the stored copy has no complete fetch')
 })
 
 /*
@@ -299,7 +299,7 @@ t.test('a receipt is fetched only when the fetch can prove something', async (t)
 interface Call {
   /** The nights of the sent rows. */
   rows: number[]
-  /** The number of acquired rows. */
+  /** The number of acquired rows. 99 means all. */
   acquired: number
   seen: 'reply' | 'nothing' | 'decision'
   stato: State
@@ -341,7 +341,7 @@ function submissionOf (all: readonly Call[], attempts: readonly DayAttempt[], in
   return submission(invio_id, stato, { tentativo: own.length })
 }
 
-function input (all: readonly Call[], others: readonly number[], isExclusive: boolean): AccountDay {
+function dayOf (all: readonly Call[], others: readonly number[], isExclusive: boolean): AccountDay {
   const attempts = all.map((_, at) => attemptOf(all, at))
   const { schedine, notti } = countsOf([...all.flatMap(acquiredRows), ...others])
   const ids = [...new Set(attempts.map(({ invio_id }) => invio_id))]
@@ -369,7 +369,7 @@ function checkFindings (all: readonly Call[], state: AccountDay): void {
 const runs = { numRuns: 3000 }
 
 t.test('no finding is wrong when the account is exclusive and the receipt complete', async (t) => {
-  fc.assert(fc.property(calls, (all) => { checkFindings(all, input(all, [], true)) }), runs)
+  fc.assert(fc.property(calls, (all) => { checkFindings(all, dayOf(all, [], true)) }), runs)
   t.pass()
 })
 
@@ -380,7 +380,7 @@ t.test(
     fc.assert(
       fc.property(calls, others, (all, more) => {
         const replied = all.map((one) => (one.seen === 'decision' ? { ...one, seen: 'nothing' as const } : one))
-        const state = input(replied, more, false)
+        const state = dayOf(replied, more, false)
         checkFindings(replied, state)
         return deriveFindings(state).findings.every(({ proofs }) => proofs.every(({ esito }) => esito === 'N'))
       }),
@@ -390,12 +390,12 @@ t.test(
   }
 )
 
-t.test('every unknown call is proven when all or none of them were acquired', async (t) => {
+t.test('the outcome of every unknown call is proven when all or none of them were acquired', async (t) => {
   fc.assert(fc.property(calls, fc.boolean(), (all, taken) => {
     const clean = all.map((one): Call =>
       one.seen === 'reply' ? one : { ...one, seen: 'nothing', acquired: taken ? one.rows.length : 0 }
     )
-    const state = input(clean, [], true)
+    const state = dayOf(clean, [], true)
     const unknown = state.attempts.filter(({ esito }) => esito === '?').length
     return deriveFindings(state).findings.flatMap(({ proofs }) => proofs).length === unknown
   }), runs)

@@ -34,7 +34,7 @@ async function transitions ({ db }: LedgerWithHistory, id: number): Promise<stri
   return rows.map(({ a }) => a)
 }
 
-t.test('the first fetch proves guests whom the reply reported as acquired', async (t) => {
+t.test('the first receipt confirms guests that the reply reported as acquired', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K' })
   await jobAt(w, '05:59')
@@ -43,7 +43,7 @@ t.test('the first fetch proves guests whom the reply reported as acquired', asyn
   t.match(await w.stateOf(id), { stato: 'ricevuto', rows: 'acquisita acquisita', outcomes: ['1K risposta 2/6'] })
   t.same(await unprovenDays(w.db, 'sandbox', { from: DAY, to: DAY }), [])
   await jobAt(w, '08:00', '23:00')
-  t.equal(await countFetches(w), 1, 'no further fetch would prove anything')
+  t.equal(await countFetches(w), 1, 'no outcome is left to confirm')
   t.same(w.errors(), [])
 })
 
@@ -104,14 +104,14 @@ t.test('guests whom the receipt counts become acquired', async (t) => {
   t.same((await w.stateOf(id)).outcomes.length, 2, 'and only once')
 })
 
-t.test('the receipt of an account that others also use proves no attempt acquired', async (t) => {
+t.test('when others use the account, its receipt does not prove acquisition', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w, '06:00')
   t.match(await w.stateOf(id), {
     stato: 'da_verificare', nota: /^Suggerimento: acquisito/, rows: 'sconosciuta sconosciuta'
   })
-  t.test('the receipt of a day with guests whom a person filed on the portal proves no attempt acquired', async (t) => {
+  t.test('when a person filed guests on the portal, the receipt does not prove acquisition', async (t) => {
     const w = await ledgerWithHistory(t, SENT)
     await w.exclusive()
     const id = await w.sent({ at: SENT, seen: '?', taken: 0 })
@@ -153,8 +153,8 @@ t.test('around midnight, only a reply shows which receipt counts an attempt', as
   t.match(await w2.stateOf(beside), { stato: 'da_verificare', nota: /un altro invio è a cavallo/ })
 })
 
-t.test('both receipts together prove a guest sent around midnight, and all others of both days', async (t) => {
-  // The reply arrived after the delivery deadline, so it does not prove the day.
+t.test('both receipts together confirm all guests of both days, even one sent around midnight', async (t) => {
+  // The reply arrived after the delivery deadline, so it does not show the day.
   const late = { at: `${DAY}T22:52:00Z`, repliedAfter: 11 * 60, seen: 'K' as const }
   const w = await ledgerWithHistory(t, SENT)
   const before = await w.sent({ at: SENT, seen: 'K', nights: 4 })
@@ -187,7 +187,7 @@ function differing ({ db }: LedgerWithHistory) {
   return differingDays(db, 'sandbox', { from: DAY, to: NEXT })
 }
 
-t.test('a receipt that counts fewer than the replies raises one alarm, and a later decision is final', async (t) => {
+t.test('a receipt that counts fewer guests than the replies is reported once, and a decision is final', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K', taken: 1 })
   await jobAt(w, '06:00')
@@ -268,15 +268,15 @@ t.test('concurrent processes reconcile a day once', async (t) => {
   t.same(w.errors(), [])
 })
 
-t.test('without credentials, or with another account, stored receipts still prove days', async (t) => {
-  for (const service of [null, { account: 'sandbox:altro' }]) {
+t.test('without credentials, or with another account, stored receipts are still reconciled', async (t) => {
+  for (const account of [null, 'sandbox:altro']) {
     const w = await ledgerWithHistory(t, SENT)
     const known = await w.sent({ at: SENT, seen: 'K' })
     const unknown = await w.sent({ at: '2026-11-19T17:00:00Z', seen: '?' })
     w.clock.set(`${NEXT}T07:00:00+01:00`)
     await w.archive.fetchReceipt(DAY)
     w.clock.set(`${NEXT}T13:00:00+01:00`)
-    await reconcileDays({ ...w.context, service }, w.archive)
+    await reconcileDays(w.context, ...account === null ? [] : [{ ...w.archive, account }])
     t.equal((await w.stateOf(known)).stato, 'ricevuto')
     t.match(await w.stateOf(unknown), { stato: 'da_verificare', nota: /manca/ })
     t.equal(await countFetches(w), 1, 'no receipt is requested')

@@ -32,9 +32,10 @@ t.test('GenerateToken', async (t) => {
     clock.set(NOW)
   })
 
-  for (const wrong of ['utente', 'password', 'wskey']) {
-    t.test(`a wrong ${wrong} returns an error code and no token`, async (t) => {
-      const { status, text } = await call('GenerateToken', login({ ...ACCOUNT, [wrong]: 'sbagliato' }))
+  const refused = [{ password: 'altra' }, { wskey: 'altra' }, { utente: 'RM000002', password: 'sbagliata' }]
+  for (const wrong of refused) {
+    t.test(`a login with ${JSON.stringify(wrong)} returns an error code and no token`, async (t) => {
+      const { status, text } = await call('GenerateToken', login({ ...ACCOUNT, ...wrong }))
       t.equal(status, 200)
       t.notMatch(text, 'GenerateTokenResult')
       t.match(outcomes(text), [/^false \d+ AUTENTICAZIONE_FALLITA ./])
@@ -380,7 +381,7 @@ t.test('SOAP messages', async (t) => {
     }
   })
 
-  t.test('a media type other than SOAP is a 415, and a body over 4 MiB is a 413', async (t) => {
+  t.test('a media type other than SOAP is answered with a 415, and a body over 4 MiB with a 413', async (t) => {
     const body = envelope(good)
     t.equal((await post(body, { 'content-type': 'application/json' })).status, 415)
     t.equal((await post(' '.repeat(4 * 1024 * 1024 + 1), HEADERS)).status, 413)

@@ -1,7 +1,7 @@
 import sharp from 'sharp'
 import { generator } from './render.ts'
 
-/* Images without a zone, the same in every run. */
+/* Images without an MRZ, the same in every run. */
 
 const [WIDTH, HEIGHT] = [900, 640]
 

@@ -3,7 +3,10 @@ import type { Gray } from '#src/scanning/mrz/reader/gray.ts'
 import { cases, type Case } from './cases.ts'
 import { generator, photograph } from './render.ts'
 
-/* Photographs as guests' documents really are taken: shadows, fingers, shaken hands, lenses. The same in every run. */
+/*
+ * Simulates typical damage of photos of documents: shadows, fingers, shaken hands, lenses. The results are the same in
+ * every run.
+ */
 
 type Random = () => number
 type Damage = (picture: Gray, random: Random) => Gray
@@ -20,7 +23,7 @@ const COUNT = 42
 const between = (random: Random, least: number, most: number) => least + random() * (most - least)
 const clamp = (value: number, least: number, most: number) => Math.max(least, Math.min(most, value))
 
-/** Changes each pixel alone: `change` gets its value and its place as shares of width and height. */
+/** Changes each pixel separately. `change` gets its value, and its position as shares of width and height. */
 function shaded (picture: Gray, change: (value: number, x: number, y: number) => number): Gray {
   const { width, height } = picture
   const data = new Uint8Array(width * height)
@@ -30,7 +33,10 @@ function shaded (picture: Gray, change: (value: number, x: number, y: number) =>
   return { data, width, height }
 }
 
-/** Fetches each pixel from elsewhere: `source` gets and returns places relative to the middle, in widths. */
+/**
+ * Moves pixels. For each pixel `source` gets its position and returns the one to copy. Positions are relative to the
+ * middle, in widths.
+ */
 function warped (picture: Gray, source: (x: number, y: number) => readonly [number, number], grow = 1.25): Gray {
   const width = Math.round(picture.width * grow)
   const height = Math.round(picture.height * grow)
@@ -130,7 +136,7 @@ function moire (picture: Gray, random: Random): Gray {
   return shaded(picture, (value, x, y) => value + size * Math.sin((x * cos + y * sin) / period * 2 * Math.PI))
 }
 
-/** A hand that shakes: the mean of pixels side by side. */
+/** Motion blur: the mean of adjacent pixels in a row. */
 function motion (length: number): Damage {
   return (picture, random) => {
     const along = random() < 0.7 ? 1 : picture.width
@@ -143,7 +149,7 @@ function motion (length: number): Damage {
   }
 }
 
-/** A scan without shades, at less resolution. */
+/** A black-and-white scan at a lower resolution. */
 function oneBit (picture: Gray, random: Random): Gray {
   const bound = between(random, 95, 150)
   return shaded(resized(picture, between(random, 0.5, 0.8)), (value) => value > bound ? 255 : 0)
@@ -190,7 +196,7 @@ function dim (picture: Gray, random: Random): Gray {
   return shaded(picture, (value) => value * 0.22 + (random() + random() + random() - 1.5) * 14)
 }
 
-/** The document on a photo of 12 megapixels, a fifth as wide. */
+/** A photo of 12 megapixels, of which the document fills a fifth of the width. */
 function small (picture: Gray, random: Random): Gray {
   const card = resized(picture, 800 / picture.width)
   const [width, height] = [4000, 3000]
@@ -250,7 +256,10 @@ export const ROWS: readonly Row[] = [
   { name: 'a fifth of 12 megapixels', damage: small, count: 12 }
 ]
 
-/** Pictures of a row, one after the other; at most `count`. */
+/** Print that is too slanted to straighten. */
+export const TOO_SLANTED: Row = { name: 'shear 30°', damage: shear(30) }
+
+/** Yields at most `count` pictures of a row. */
 export async function * damagedPictures ({ name, damage, count = COUNT }: Row, most = count): AsyncGenerator<Damaged> {
   for (const [n, { lines, layout }] of cases(Math.min(count, most), 9).entries()) {
     const random = generator(n * 1009 + name.length * 31 + name.charCodeAt(0))

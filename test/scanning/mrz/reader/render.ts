@@ -10,7 +10,7 @@ export const skip = existsSync(FONT) ? false : 'the font OCR-B (fonts-ocr-b) is 
 
 /** The way in which an image of a document is taken. */
 export interface Shot {
-  /** Height of a line of text, in pixels. */
+  /** Font size, roughly in pixels. Capital letters have two thirds of it. */
   size: number
   /** Degrees, clockwise. */
   angle: number
@@ -26,7 +26,7 @@ export interface Shot {
 
 export const CLEAN: Shot = { size: 40, angle: 0, blur: 0, noise: 0, ink: 20, card: 235, quality: 95, seed: 1 }
 
-/** A card with words at the top and a zone at the bottom, on a table, as JPEG. */
+/** JPEG of a card with words at the top and an MRZ at the bottom, on a brown background. */
 export async function photograph (lines: readonly string[], shot: Shot): Promise<Buffer> {
   const { size, ink, card } = shot
   const printed = await Promise.all(lines.map((line) => print(line, size, ink)))
@@ -56,7 +56,7 @@ function canvas (width: number, height: number, gray: number) {
   return sharp({ create: { width, height, channels: 3, background: { r: gray, g: gray, b: gray } } })
 }
 
-/** One line of print on a transparent background, with roughly the given capital height. */
+/** One line of print on a transparent background. */
 async function print (text: string, size: number, ink: number) {
   const escaped = text.replaceAll('&', '&amp;').replaceAll('<', '&lt;')
   const image = await sharp({

@@ -9,25 +9,25 @@ import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 
 export { PASSWORD } from '#test/identity/shared-password.ts'
 
-export interface Held extends TestApp {
+export interface AppWithLocks extends TestApp {
   /** A connection in addition to those of the application. */
   sql: Connection['sql']
   /** The id of a new person who can sign in with `PASSWORD`. */
   person (email: string, changes?: object): Promise<string>
   signIn (email: string, password?: string, app?: FastifyInstance): Promise<LightMyRequestResponse>
   /**
-   * Runs `change` in an open transaction until the request that `start` begins waits for its locks. Then it commits.
-   * Returns the response.
+   * Runs `change` in a transaction, and calls `start`, whose request waits for the locks of `change`. Then it commits,
+   * and returns the response.
    */
-  meanwhile<T> (change: Moment, begun: () => Promise<T>): Promise<T>
+  meanwhile<T> (change: Moment, start: () => Promise<T>): Promise<T>
   /** Like `meanwhile`, for several requests. Each request starts when the one before waits for a lock. */
-  inTurn<T> (change: Moment, begun: (() => Promise<T>)[]): Promise<T[]>
+  inTurn<T> (change: Moment, starts: (() => Promise<T>)[]): Promise<T[]>
 }
 
 type Moment = (tx: postgres.TransactionSql) => Promise<unknown>
 
 /** An application, and a second connection that can keep a transaction open. */
-export async function held (t: Test, environ: Record<string, string> = {}): Promise<Held> {
+export async function appWithLocks (t: Test, environ: Record<string, string> = {}): Promise<AppWithLocks> {
   const { sql, url } = await testDatabase(t)
   const test = await build(t, { DATABASE_URL: url, RATE_LIMIT_LOGIN_MAX: '100000', ...environ })
   const { app } = test
@@ -39,7 +39,7 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
     return row.n
   }
 
-  async function inTurn<T> (change: Moment, begun: (() => Promise<T>)[]): Promise<T[]> {
+  async function inTurn<T> (change: Moment, starts: (() => Promise<T>)[]): Promise<T[]> {
     const { promise: changed, resolve } = Promise.withResolvers<void>()
     const { promise: waiting, resolve: release } = Promise.withResolvers<void>()
     const committed = sql.begin(async (tx) => {
@@ -50,8 +50,8 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
     await Promise.race([changed, committed])
     const responses: Promise<T>[] = []
     const state = { isOver: false }
-    for (const begin of begun) {
-      responses.push(begin().finally(() => { state.isOver = true }))
+    for (const start of starts) {
+      responses.push(start().finally(() => { state.isOver = true }))
       while (!state.isOver && await countWaiting() < responses.length) await sleep(2)
     }
     release()
@@ -71,7 +71,7 @@ export async function held (t: Test, environ: Record<string, string> = {}): Prom
       })
     },
 
-    meanwhile: async (change, begun) => (await inTurn(change, [begun]))[0]!,
+    meanwhile: async (change, start) => (await inTurn(change, [start]))[0]!,
     inTurn
   }
 }

@@ -1,11 +1,23 @@
 import { CsvError, parse } from 'csv-parse/sync'
-import { utf16Of } from '#src/lib/utf8.ts'
-import type { Value } from '../data.ts'
-import { TemplateError, type Place } from '../errors.ts'
-import { checkLimit, ROWS_MAX } from '../pdf-limits.ts'
+import { utf16Of } from './utf8.ts'
 
-/** The rows of a file, all values as texts, and their lines. */
-export interface CsvTable { rows: Record<string, Value>[], lines: number[] }
+/** The rows of a file, all values as texts, and their lines. `names` are the columns. */
+export interface CsvTable { names: string[], rows: Record<string, string>[], lines: number[] }
+
+/** An error in a CSV file. Line and column count from 1. */
+export class CsvFault extends Error {
+  readonly place: { riga: number, colonna: number } | undefined
+  constructor (message: string, place?: CsvFault['place']) {
+    super(message)
+    this.place = place
+  }
+}
+
+interface Limits {
+  rowsMax: number
+  /** Checks the number of columns, then of rows, which is at most `rowsMax` + 1. It throws for too many. */
+  check (what: 'columns' | 'rows', count: number): void
+}
 
 const DELIMITERS = [',', ';', '\t', '|']
 const NAME_LENGTH = 100
@@ -23,19 +35,21 @@ const FAULTS: Record<string, string> = {
 }
 
 /**
- * Parses a CSV file into objects keyed by the header line. Excel's `sep=` line sets the delimiter; otherwise the most
- * frequent candidate in the header wins. Columns without a name and without values are left out.
- * @throws TemplateError with line and column at fault
+ * Parses a CSV file into objects keyed by the header line. Excel's `sep=` line sets the delimiter. Otherwise the
+ * delimiter is the most frequent candidate in the header. Columns without a name and without values are left out.
+ * @throws CsvFault with the line and column of the error, and errors of `check`
  */
-export function readCsv (bytes: Uint8Array): CsvTable {
-  const [header, ...rest] = parseRecords(decode(bytes))
-  if (!header) throw new TemplateError('CSV_NON_VALIDO', 'il file non ha righe')
+export function readCsv (bytes: Uint8Array, { rowsMax, check }: Limits): CsvTable {
+  const [header, ...rest] = parseRecords(decode(bytes), rowsMax)
+  if (!header) throw new CsvFault('il file non ha righe')
   const names = header.record.map((name) => name.trim())
   const isFilled = (at: number) => names[at] !== '' || rest.some(({ record }) => record[at]!.trim() !== '')
   const used = [...names.keys()].filter(isFilled)
+  check('columns', used.length)
   checkNames(names, used, header.info.lines)
-  checkLimit('rows', rest.length)
+  check('rows', rest.length)
   return {
+    names: used.map((at) => names[at]!),
     rows: rest.map(({ record }) => Object.fromEntries(used.map((at) => [names[at]!, record[at]!.trim()]))),
     lines: rest.map(({ info }) => info.lines)
   }
@@ -49,29 +63,42 @@ function decode (bytes: Uint8Array): string {
   } catch {
     text = new TextDecoder('windows-1252').decode(bytes)
   }
-  if (text.includes('\0')) throw new TemplateError('CSV_NON_VALIDO', 'il file non è un testo')
+  if (text.includes('\0')) throw new CsvFault('il file non è un testo')
   return text
 }
 
 interface Read { record: string[], info: { lines: number } }
 
-function parseRecords (text: string): Read[] {
+function parseRecords (text: string, rowsMax: number): Read[] {
   const said = SEPARATOR_LINE.exec(text)
   const delimiter = said?.[1] ?? delimiterOf(text)
+  checkLines(text)
   try {
+    // The types of csv-parse do not know the rows of `info: true`.
     // Keep the line end of the `sep=` line, so that line numbers stay correct.
     return parse(said ? text.slice(said[0].length) : text, {
       delimiter,
       info: true,
       skip_empty_lines: true,
       max_record_size: RECORD_MAX,
-      // The header and one row beyond the limit, so that `checkLimit` sees the excess.
-      to: ROWS_MAX + 2
+      // The header and one row beyond the limit, so that `check` sees the excess.
+      to: rowsMax + 2
     }) as unknown as Read[]
   } catch (err) {
     if (!(err instanceof CsvError)) throw err
     const { code, lines = 1, index = 0 } = err as CsvError & { lines?: number, index?: number }
-    throw fault(FAULTS[code] ?? 'non è CSV valido', { riga: lines, colonna: index + 1 })
+    throw new CsvFault(FAULTS[code] ?? 'non è CSV valido', { riga: lines, colonna: index + 1 })
+  }
+}
+
+/** Refuses a line of delimiters, which `max_record_size` does not count. Parsing it would block the process. */
+function checkLines (text: string): void {
+  const end = text.includes('\n') ? '\n' : '\r'
+  let start = 0
+  for (let riga = 1; start < text.length; riga++) {
+    const next = text.indexOf(end, start) + 1 || text.length
+    if (next - start > 2 * RECORD_MAX) throw new CsvFault(FAULTS.CSV_MAX_RECORD_SIZE!, { riga, colonna: 1 })
+    start = next
   }
 }
 
@@ -84,16 +111,11 @@ function delimiterOf (text: string): string {
 }
 
 function checkNames (names: readonly string[], used: readonly number[], line: number): void {
-  checkLimit('columns', used.length)
   for (const at of used) {
     const name = names[at]!
     const place = { riga: line, colonna: at + 1 }
-    if (name === '') throw fault('la colonna non ha nome', place)
-    if (name.length > NAME_LENGTH) throw fault('la colonna ha un nome troppo lungo', place)
-    if (names.indexOf(name) !== at) throw fault(`la colonna «${name}» è ripetuta`, place)
+    if (name === '') throw new CsvFault('la colonna non ha nome', place)
+    if (name.length > NAME_LENGTH) throw new CsvFault('la colonna ha un nome troppo lungo', place)
+    if (names.indexOf(name) !== at) throw new CsvFault(`la colonna «${name}» è ripetuta`, place)
   }
-}
-
-function fault (message: string, place: Place): TemplateError {
-  return new TemplateError('CSV_NON_VALIDO', message, place)
 }

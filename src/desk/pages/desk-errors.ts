@@ -1,0 +1,68 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
+import { html } from '#src/lib/html.ts'
+import { publicPath } from '#src/lib/local-paths.ts'
+import { RedirectError, setNextPage, SIGN_IN } from '#src/identity/index.ts'
+import { settleError } from '#src/http/errors.ts'
+import { alarm, buttonLink, refusalText, requestCode, showDesk } from './desk-layout.ts'
+import { openFrame, Refusal } from './desk-page.ts'
+
+/**
+ * Renders an error as a page with the request id, or redirects to the sign-in page. After the sign-in the person
+ * returns to the requested page.
+ * @param back the only link of the page, for a visitor who has not signed in
+ */
+export function showDeskError (
+  err: FastifyError | Refusal | RedirectError,
+  request: FastifyRequest,
+  reply: FastifyReply,
+  back?: { href: string, text: string }
+): FastifyReply {
+  if (err instanceof RedirectError) return redirectPerson(err.location, request, reply)
+  const frame = openFrame(request, reply)
+  const { texts } = frame
+  const { status, codice, error, requestId } = err instanceof Refusal
+    ? settled(err, request, reply)
+    : { ...settleError(err, request, reply), requestId: request.id }
+  const isUnknown = status === 404 || status === 405
+  const isUnexplained = status >= 500 && codice !== 'MANUTENZIONE'
+  const ownTexts: Readonly<Record<string, string>> = {
+    MODULO_SCADUTO: texts.expiredForm, NON_AUTORIZZATO: texts.onlyAdministrators
+  }
+  const ownText = ownTexts[codice] ?? (isUnexplained ? texts.failedText : refusalText(frame, { codice, error }))
+  const text = isUnknown && !(err instanceof Refusal) ? texts.notFoundText : ownText
+  const { href, text: next } = back ?? { href: '/oggi', text: texts.toToday }
+  return showDesk(frame, {
+    title: isUnknown ? texts.notFound : texts.failed,
+    isFaulty: true,
+    isAlone: back !== undefined,
+    status,
+    content: html`${alarm(text)}${requestCode(frame, requestId)}<p>${buttonLink(href, next, { isMain: true })}</p>`
+  })
+}
+
+function settled ({ body }: Refusal, request: FastifyRequest, reply: FastifyReply) {
+  request.errorCode = body.codice
+  reply.code(body.status)
+  return body
+}
+
+/**
+ * Redirects the person. htmx would insert the new page into the current one, so htmx gets the URL and opens it. The
+ * reload of a live part leaves the page as it is, because the person may be typing.
+ */
+function redirectPerson (location: string, request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (request.headers['x-live'] !== undefined) return reply.code(401).type('text/html; charset=utf-8').send('')
+  const { 'hx-request': isInPlace, referer, 'hx-current-url': from = referer } = request.headers
+  const page = request.method === 'GET' && isInPlace === undefined ? request.url : pathOf(from, request)
+  if (page !== undefined && location.startsWith(SIGN_IN)) setNextPage(reply, page)
+  if (isInPlace === undefined) return reply.redirect(location, 303)
+  return reply.code(200).header('hx-redirect', location).type('text/html; charset=utf-8').send('')
+}
+
+/** The path of a page without the path of `PUBLIC_URL`, which the redirect adds again. */
+function pathOf (url: string | string[] | undefined, { server }: FastifyRequest): string | undefined {
+  if (typeof url !== 'string' || !URL.canParse(url)) return undefined
+  const { pathname, search } = new URL(url)
+  const prefix = publicPath(server.identity.config.PUBLIC_URL)
+  return pathname.startsWith(`${prefix}/`) ? pathname.slice(prefix.length) + search : undefined
+}

@@ -1,0 +1,92 @@
+import { translations } from './translations.ts'
+
+export const searchTexts = translations({
+  it: {
+    title: 'Ricerca',
+    titleOf: 'Ricerca: {n}',
+    start: 'Scrivere in alto almeno due lettere: nome di un ospite, numero di documento, codice della prenotazione o ' +
+      'della Polizia. Il tasto / porta alla ricerca.',
+    none: 'Niente trovato per «{n}». Provare con meno lettere, o con il solo cognome.',
+    bookings: 'Prenotazioni e ospiti',
+    more: 'Le {n} più recenti: aggiungere lettere per restringere.',
+    codes: 'Codici della Polizia',
+    code: 'Codice',
+    meaning: 'Significato',
+    table: 'Tabella',
+    comuni: 'Comune',
+    paesi: 'Stato',
+    tipi_documento: 'Documento',
+    province: 'Provincia',
+    tipi_alloggiato: 'Tipo di ospite',
+    until: 'fino al {n}',
+    open: 'Apri',
+    annullata: 'annullata',
+    non_presentato: 'non presentato'
+  },
+  en: {
+    title: 'Search',
+    titleOf: 'Search: {n}',
+    start: 'Type at least two letters above: name of a guest, document number, code of a booking or of the police. ' +
+      'The / key leads to the search.',
+    none: 'Nothing found for “{n}”. Try fewer letters, or only the surname.',
+    bookings: 'Bookings and guests',
+    more: 'The latest {n}: add letters to narrow the search.',
+    codes: 'Codes of the police',
+    code: 'Code',
+    meaning: 'Meaning',
+    table: 'Table',
+    comuni: 'Municipality',
+    paesi: 'State',
+    tipi_documento: 'Document',
+    province: 'Province',
+    tipi_alloggiato: 'Type of guest',
+    until: 'until {n}',
+    open: 'Open',
+    annullata: 'cancelled',
+    non_presentato: 'no-show'
+  },
+  de: {
+    title: 'Suche',
+    titleOf: 'Suche: {n}',
+    start: 'Oben mindestens zwei Buchstaben eingeben: Name eines Gastes, Ausweisnummer, Code einer Buchung oder der ' +
+      'Polizei. Die Taste / führt zur Suche.',
+    none: 'Nichts gefunden für „{n}“. Weniger Buchstaben versuchen, oder nur den Nachnamen.',
+    bookings: 'Buchungen und Gäste',
+    more: 'Die letzten {n}: mit mehr Buchstaben eingrenzen.',
+    codes: 'Codes der Polizei',
+    code: 'Code',
+    meaning: 'Bedeutung',
+    table: 'Tabelle',
+    comuni: 'Gemeinde',
+    paesi: 'Staat',
+    tipi_documento: 'Ausweis',
+    province: 'Provinz',
+    tipi_alloggiato: 'Art des Gastes',
+    until: 'bis {n}',
+    open: 'Öffnen',
+    annullata: 'storniert',
+    non_presentato: 'nicht erschienen'
+  },
+  fr: {
+    title: 'Recherche',
+    titleOf: 'Recherche : {n}',
+    start: 'Tapez en haut au moins deux lettres : nom d’un client, numéro de document, code d’une réservation ou de ' +
+      'la police. La touche / mène à la recherche.',
+    none: 'Rien trouvé pour « {n} ». Essayez moins de lettres, ou seulement le nom de famille.',
+    bookings: 'Réservations et clients',
+    more: 'Les {n} plus récentes : ajoutez des lettres pour préciser.',
+    codes: 'Codes de la police',
+    code: 'Code',
+    meaning: 'Signification',
+    table: 'Table',
+    comuni: 'Commune',
+    paesi: 'État',
+    tipi_documento: 'Document',
+    province: 'Province',
+    tipi_alloggiato: 'Type de client',
+    until: 'jusqu’au {n}',
+    open: 'Ouvrir',
+    annullata: 'annulée',
+    non_presentato: 'non présenté'
+  }
+})

@@ -1,0 +1,38 @@
+import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
+import { sql } from 'drizzle-orm'
+import { LRUCache } from 'lru-cache'
+import { Segnalazione } from '#schemas/schedina.ts'
+import { TodayBooking, TodayQuery, TodayResponse, type Today } from '#schemas/today.ts'
+import { routesUnder } from '#src/lib/routes-under.ts'
+import type { Clock } from '#src/lib/time.ts'
+import { today } from './today.ts'
+
+const route = routesUnder('Banco')
+
+const todayRoute = route({ access: 'auth' }, 'getOggi', 'Arrivi, partenze e chi è in casa, e che cosa manca', {
+  querystring: TodayQuery, response: { 200: TodayResponse }
+})
+
+/** Maximum cached days, and their maximum age, because the snapshot does not reveal events such as a failover. */
+const KEPT = { max: 8, ttl: 60_000 }
+
+/**
+ * The route of the day: arrivals, departures and guests in house. The response is cached until the database changes.
+ * Every transaction that writes changes the snapshot, so one query detects a change.
+ */
+export const todayRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
+  const kept = new LRUCache<string, Today>(KEPT)
+  app.addSchema(Segnalazione)
+  app.addSchema(TodayBooking)
+
+  app.get('/api/v1/oggi', todayRoute, async ({ query: { giorno = clock.today() } }) => {
+    // Read before the day, so that a change in between is found by the next request.
+    const [row] = await app.db.execute<{ snapshot: string }>(sql`select pg_current_snapshot()::text as snapshot`)
+    const key = `${row!.snapshot} ${giorno} ${clock.today()}`
+    const known = kept.get(key)
+    if (known) return { data: known }
+    const data = await today(app, giorno)
+    kept.set(key, data)
+    return { data }
+  })
+}
