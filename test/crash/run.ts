@@ -101,7 +101,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     running = servers.map(async (each) => {
       while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await count(sql) <= kills)) {
         const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
-        const postgres = due > 0 || done.kills >= kills
+        const postgres = due > 0 || (done.kills >= kills && done.pgKills < pgKills)
         // Kills PostgreSQL alternately at a random time and at a step.
         if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
         const failure = await each.runOnce(plan(postgres && atInstants % 2 === 0))
