@@ -63,6 +63,18 @@ t.test('a booking without a unit gets the smallest free one, or the one that a p
   t.notMatch(browser.page().body, 'Da assegnare')
 })
 
+t.test('the calendar shows ten bookings without a unit, and leads to the others', async (t) => {
+  const day = '2027-08-01'
+  for (let n = 1; n <= 12; n++) await create(call, { nome_cognome: `Tea Attesa ${n}`, check_in: day, numero_notti: 2 })
+  const browser = await signedIn(server, 'gaia@example.org')
+  await browser.open(`${CALENDAR}?da=${day}`)
+  const { body } = browser.page()
+  t.equal(body.match(/assegna"/g)?.length, 10)
+  const [, link = ''] = /href="([^"]+)">Altre 2 da assegnare</.exec(body) ?? []
+  await browser.open(link.replaceAll('&amp;', '&'))
+  t.equal(new Set(browser.page().body.match(/Tea Attesa \d+/g)).size, 12)
+})
+
 t.test('the form of a new booking begins with one night, and marks occupied units', async (t) => {
   const browser = await signedIn(server, 'dina@example.org')
   await browser.open(`/prenotazioni/nuova?giorno=${DAY}`)

@@ -76,8 +76,8 @@ function stayBar (desk: Desk, texts: CalendarTexts, stay: CalendarStay, shown: S
   const [kind, word] = shown.needed.has(id)
     ? ['now ', texts.keyNow]
     : dal <= shown.today && shown.today < al ? ['in ', texts.keyIn] : ['', texts.keyBooked]
-  return html`<a class="stay ${kind}${placeOf(stay, shown)}" href="${shown.stayPage(id)}" title="${titolo}">${
-    titolo}<span class="sr">, ${spanText(desk, stay)}, ${word}</span></a>`
+  return html`<a class="stay ${kind}${placeOf(stay, shown)}" href="${shown.stayPage(id)}" title="${titolo}"
+  aria-label="${titolo}, ${spanText(desk, stay)}, ${word}">${titolo}</a>`
 }
 
 /** From one day to another, both with the year. */

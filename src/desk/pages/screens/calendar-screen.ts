@@ -12,7 +12,7 @@ import { calendarGrid, SPAN, spanText, type CalendarStay } from '../calendar-gri
 import { actionForm, formFor, submitForm } from '../desk-form.ts'
 import { buttonLink, emptyState, NOTHING, refusalAlarm, showDesk } from '../desk-layout.ts'
 import { unitOptions } from '../desk-options.ts'
-import { dayText, deskPage, deskPost, openDesk, type Desk, type DeskOptions } from '../desk-page.ts'
+import { dayText, deskPage, deskPost, fill, openDesk, type Desk, type DeskOptions } from '../desk-page.ts'
 import type { Attempt, FieldShape } from '../field-types.ts'
 import { valuesOf } from '../form-values.ts'
 import { guestCount } from '../missing-words.ts'
@@ -128,14 +128,19 @@ function colourKey ({ language }: Desk): Html {
 `
 }
 
+/** Bookings without a unit above the grid. The list of bookings shows the others. */
+const UNASSIGNED_ROWS = 10
+const UNASSIGNED = '/prenotazioni?unita_id=nessuna&stato=confermata'
+
 /** The bookings without a unit. One click assigns the smallest free unit, two clicks another one. */
 function unassigned (desk: Desk, stays: readonly CalendarStay[], from: DayText): Html {
   if (stays.length === 0) return NOTHING
   const texts = calendarTexts[desk.language]
+  const others = stays.length - UNASSIGNED_ROWS
   return html`<h2>${texts.unassigned}</h2>
 <ul class="rows assign">
-${stays.map((stay) => html`<li><a class="who" href="${bookingPage(stay.id)}">${stay.titolo}<small>${
-    spanText(desk, stay)} · ${guestCount(desk, stay.ospiti)}</small></a><span
+${stays.slice(0, UNASSIGNED_ROWS).map((stay) => html`<li><a class="who" href="${bookingPage(stay.id)}">${
+    stay.titolo}<small>${spanText(desk, stay)} · ${guestCount(desk, stay.ospiti)}</small></a><span
   class="actions">${
     buttonLink(movePage(stay.id, from), texts.choose, { about: stay.titolo })}${actionForm(desk, {
     action: ASSIGN.replace(':id', String(stay.id)),
@@ -145,7 +150,9 @@ ${stays.map((stay) => html`<li><a class="who" href="${bookingPage(stay.id)}">${s
     isMain: true
   })}</span></li>
 `)}</ul>
-`
+${others > 0
+    ? html`<p>${buttonLink(`${UNASSIGNED}&check_in_da=${from}`, fill(texts.moreUnassigned, others))}</p>\n`
+    : NOTHING}`
 }
 
 const FIELDS: readonly FieldShape[] = [
