@@ -17,7 +17,7 @@ export function attributesFor (publicUrl: string) {
 /** `<id>.<mac>`, hexadecimal: 128 random bits, and an HMAC-SHA256 that proves that this installation issued them. */
 const FORM = /^([0-9a-f]{32})\.([0-9a-f]{64})$/
 /** Maximum bytes of the whole `Cookie` header. This host sets few cookies, and they are small. */
-const LONGEST_HEADER = 4096
+const MAX_HEADER_BYTES = 4096
 
 interface AdminCookies {
   /** A new session's cookie value, and the hash that is stored. */
@@ -39,7 +39,7 @@ export function adminCookies (keys: Keys): AdminCookies {
       return { value: `${id}.${mac(id)}`, idHash: digest(id) }
     },
     read (header = '') {
-      if (header.length > LONGEST_HEADER || onlyValue(header, MARK_COOKIE) !== MARK) return undefined
+      if (header.length > MAX_HEADER_BYTES || onlyValue(header, MARK_COOKIE) !== MARK) return undefined
       const [, id, presented] = FORM.exec(onlyValue(header, SESSION_COOKIE) ?? '') ?? []
       if (id === undefined || presented === undefined) return undefined
       return timingSafeEqual(Buffer.from(mac(id)), Buffer.from(presented)) ? digest(id) : undefined

@@ -5,7 +5,7 @@ import type { Principal } from '#src/http/auth.ts'
 import type { Executor, Transaction } from '#src/database/connect.ts'
 
 const IDLE = sql`interval '15 minutes'`
-const LONGEST = sql`interval '8 hours'`
+const MAX_LIFETIME = sql`interval '8 hours'`
 
 /** A session of the pages. It is valid only while the session or key that it was granted to is valid. */
 interface AdminSession {
@@ -25,7 +25,7 @@ export async function grantSession (tx: Transaction, id_hash: Buffer, caller: Pr
       id_hash,
       principal: credentialOf(caller),
       user_id: caller.userId ?? null,
-      expires_at: sql`now() + ${LONGEST}`
+      expires_at: sql`now() + ${MAX_LIFETIME}`
     })
     .returning()
   return { principal: row!.principal, userId: row!.user_id, expires_at: row!.expires_at }

@@ -6,7 +6,7 @@ import { hasWords } from './search-terms.ts'
 
 /** For each row of a page, the list scans this many bookings in its order before it uses the search index. */
 const READ_PER_ROW = 20
-const READ_AT_LEAST = 1000
+const MIN_READ = 1000
 /** Maximum number of matches that the first page of a search counts. */
 const COUNTED = 1000
 
@@ -15,7 +15,7 @@ export interface Search { q: string, given: (SQL | undefined)[], order: SQL[] }
 
 /** Whether a booking is one of the `rows` first matches, if these are near the start of the list. */
 export function isAmongFirst ({ q, given, order }: Search, rows: number): SQL {
-  const read = Math.max(READ_AT_LEAST, rows * READ_PER_ROW)
+  const read = Math.max(MIN_READ, rows * READ_PER_ROW)
   const ordered = sql.join(order, sql`, `)
   // Because of the offset, PostgreSQL does not search the guests of all bookings.
   const ofGuest = sql`exists (

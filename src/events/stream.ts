@@ -77,7 +77,7 @@ function frame (event: Event): string {
 }
 
 /** Maximum duration of a stream. The client reconnects by itself, and is authenticated again. */
-const LONGEST_MS = 15 * 60_000
+const MAX_DURATION_MS = 15 * 60_000
 /** Number and lifetime of remembered notifications. The lifetime is longer than the opening of any stream. */
 const HEARD = { max: 5000, ttl: 60_000 }
 const EVERYBODY = 'everybody'
@@ -122,7 +122,7 @@ export function openStreams (notifications: Notifications) {
     signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]) {
       const principal = request.principal!
       const { goodUntil = Infinity } = principal
-      const limited = limitedSignal(others, Math.max(0, Math.min(LONGEST_MS, goodUntil - Date.now())))
+      const limited = limitedSignal(others, Math.max(0, Math.min(MAX_DURATION_MS, goodUntil - Date.now())))
       open.set(limited, principal)
       // Also abort for notifications that arrived after the check of the credential and before this call.
       const startedAt = performance.now() - reply.elapsedTime

@@ -10,9 +10,9 @@ const SHARE_OF_CLIENTS = 1 / 2
 /** Maximum share of the client connections for one IP address. */
 const SHARE_OF_ADDRESS = 1 / 4
 /** Maximum pipelined requests per connection. Browsers and HTTP clients do not pipeline. */
-const MOST_UNANSWERED = 8
+const MAX_UNANSWERED = 8
 /** Several plugins and streams of Node listen for the end of a response. Node would warn above its default of ten. */
-const MOST_LISTENERS = 20
+const MAX_LISTENERS = 20
 
 interface ConnectionsOptions {
   config: Config
@@ -78,8 +78,8 @@ function boundUnanswered () {
   return ({ socket }: IncomingMessage, response: ServerResponse): void => {
     const before = unanswered.get(socket) ?? 0
     unanswered.set(socket, before + 1)
-    response.setMaxListeners(MOST_LISTENERS).on('close', release)
-    if (before >= MOST_UNANSWERED) socket.destroy()
+    response.setMaxListeners(MAX_LISTENERS).on('close', release)
+    if (before >= MAX_UNANSWERED) socket.destroy()
   }
 }
 

@@ -35,7 +35,7 @@ const RESPONSE_MS = 500
 /** A readable prefix, so that an operator sees which program writes these Redis keys. */
 const PREFIX = 'locanda:requests:'
 /** Maximum callers counted by one process, about 10 MB. Above it, the least recently active callers are dropped. */
-const MOST_CALLERS = 50_000
+const MAX_CALLERS = 50_000
 
 const METHODS: readonly HTTPMethod[] = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']
 
@@ -58,7 +58,7 @@ export default fp<RateLimitsOptions>(async function rateLimits (app, { config, r
     enableDraftSpec: true,
     keyGenerator: callerKey,
     errorResponseBuilder: (_request, { ttl }) => new TroppeRichieste(Math.ceil(ttl / 1000)),
-    cache: MOST_CALLERS,
+    cache: MAX_CALLERS,
     redis,
     nameSpace: PREFIX,
     // While Redis is unavailable, requests are not counted.

@@ -4,10 +4,10 @@ import { Socket } from 'node:net'
 /** Number of checks without progress after which the connection is destroyed. */
 const CHECKS = 4
 /** Minimum bytes per second that count as progress. A slower client would occupy resources for hours. */
-const SLOWEST = 1024
+const MIN_BYTES_PER_SECOND = 1024
 
 /**
- * Destroys a connection whose client reads a response slower than `SLOWEST` for `ms`, or up to a quarter longer. Any
+ * Destroys a connection whose client reads fewer than `MIN_BYTES_PER_SECOND` for `ms`, or up to a quarter longer. Any
  * progress restarts this time. The socket's own timeout does not suffice: it fires only at its second expiry, and never
  * while the client reads single bytes.
  */
@@ -21,7 +21,7 @@ export function destroyWhenStalled (response: ServerResponse, ms: number): void 
   response.once('close', stop)
 }
 
-/** Destroys a connection whose client sends a body slower than `SLOWEST` for `ms`, or up to a quarter longer. */
+/** Destroys a connection whose client sends fewer than `MIN_BYTES_PER_SECOND` for `ms`, or up to a quarter longer. */
 export function destroyWhenBodyStalls (request: IncomingMessage, ms: number): void {
   const { socket } = request
   if (!(socket instanceof Socket)) return
@@ -37,7 +37,7 @@ function watch (socket: Socket, ms: number, progress: () => number, isClientsTur
   const interval = ms / CHECKS
   const look = setInterval(() => {
     const now = progress()
-    quiet = now - before < SLOWEST * interval / 1000 && isClientsTurn() ? quiet + 1 : 0
+    quiet = now - before < MIN_BYTES_PER_SECOND * interval / 1000 && isClientsTurn() ? quiet + 1 : 0
     before = now
     if (quiet === CHECKS) socket.destroy()
   }, interval).unref()

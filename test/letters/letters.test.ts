@@ -6,12 +6,12 @@ import { NonAutorizzato, ServizioOccupato } from '#src/lib/errors.ts'
 import { fieldsAtFault } from '#test/bookings/samples.ts'
 import { API_KEY, build } from '#test/helper.ts'
 import { readPages } from '#test/pdf/read-pdf.ts'
-import { lettering, LETTERS } from './lettering.ts'
+import { letterCalls, LETTERS } from './letter-calls.ts'
 
 const PUBLIC_URL = 'https://locanda.example'
 const server = await build(t, { PUBLIC_URL, TODAY: '2026-11-23' })
 const { app, call, token, dataDir, logs } = server
-const { newBooking, generate, remove, find, download, stored } = lettering(server)
+const { newBooking, generate, remove, find, download, stored } = letterCalls(server)
 
 /** The files of the storage, without the empty marker file. */
 const files = () => readdirSync(join(dataDir, 'files'), { recursive: true, withFileTypes: true })
@@ -188,7 +188,7 @@ t.test('one of two processes that create the same letter succeeds, and the other
     }
     t.teardown(() => { each.pdf.make = make })
   }
-  const responses = await Promise.all([generate(id), lettering(other).generate(id)])
+  const responses = await Promise.all([generate(id), letterCalls(other).generate(id)])
   t.same(responses.map(({ statusCode }) => statusCode).toSorted(), [201, 409])
   t.equal((await stored(id)).length, 1)
   await waitFor(() => files() === count + 1)

@@ -6,14 +6,14 @@ import { fieldsAtFault } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 import { readPages } from '#test/pdf/read-pdf.ts'
 import { jpeg, png, webp } from '#test/services/images/pictures.ts'
-import { HOUSE, lettering } from './lettering.ts'
+import { HOUSE, letterCalls } from './letter-calls.ts'
 
 const URL = '/api/v1/struttura'
 const LOGO = `${URL}/logo`
 
 const server = await build(t, { PUBLIC_URL: 'https://locanda.example', TODAY: '2026-11-23' })
 const { app, call, token, dataDir, logs } = server
-const { newBooking, generate, download } = lettering(server)
+const { newBooking, generate, download } = letterCalls(server)
 const admin = { authorization: `Bearer ${await token({ name: 'ada', role: 'admin' })}` }
 const operator = { authorization: `Bearer ${await token({ name: 'bruno' })}` }
 

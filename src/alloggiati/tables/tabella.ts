@@ -33,7 +33,7 @@ const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number
   Tipi_Alloggiato: { header: 'Codice;Descrizione', code: /^\d{2}$/, rows: 5 },
   ListaAppartamenti: { header: 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', code: /^\d{1,6}$/, rows: 0 }
 }
-const LEAST_STATES = 200
+const MIN_STATES = 200
 const ESTERO = 'ES'
 /** The row number of the first record, after the header. */
 const FIRST_ROW = 2
@@ -64,7 +64,7 @@ function parseLuoghi (csv: string): Pick<TablesData, 'comuni' | 'stati'> {
     if (provincia === ESTERO) stati.push({ iso2: null, iso3: null, altri_nomi: [], ...known.get(codice), ...place })
     else comuni.push({ ...place, provincia })
   }
-  if (stati.length < LEAST_STATES) {
+  if (stati.length < MIN_STATES) {
     throw new TabellaError('Luoghi', `solo ${countWithNoun(stati.length, 'stato', 'stati')}`)
   }
   if (!stati.some(({ codice }) => codice === ITALY)) throw new TabellaError('Luoghi', `manca l’Italia (${ITALY})`)

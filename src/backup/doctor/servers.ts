@@ -14,7 +14,7 @@ import { s3Settings } from '#src/services/files/backends/s3-backend.ts'
 import type { Installation } from '../commands.ts'
 import { failure, fault, ok, warning, type Found } from './finding.ts'
 
-const LEAST_VERSION = 140_000
+const MIN_VERSION = 140_000
 
 /** Checks version, privileges and migrations. */
 export async function database (sql: postgres.Sql, { QUERY_PASSWORD }: Config): Found {
@@ -25,7 +25,7 @@ export async function database (sql: postgres.Sql, { QUERY_PASSWORD }: Config): 
       (select rolcreaterole or rolsuper from pg_roles where rolname = current_user) as roles`
   const { number, version, tables, schemas, roles } = found
   const name = `PostgreSQL ${version}`
-  if (number < LEAST_VERSION) return fault(`${name} è troppo vecchio: serve la versione 14 o una successiva`)
+  if (number < MIN_VERSION) return fault(`${name} è troppo vecchio: serve la versione 14 o una successiva`)
   if (!tables || !schemas) return fault(`${name}: dare all’utente CREATE sul database e sullo schema public`)
   const last = await lastMigration(sql)
   const newest = knownMigrations().at(-1)!.folderMillis

@@ -8,7 +8,7 @@ import { newSecret, secretOf } from '../terminal.ts'
 const VARIABLE = 'BACKUP_PASSPHRASE'
 const PASSPHRASE = 'Passphrase del salvataggio'
 /** Minimum length of the passphrase, as in the server's setting. */
-const LEAST = 12
+const MIN_LENGTH = 12
 
 /** Backs up the installation of this environment, or verifies a backup of any installation. */
 export async function backup (context: Context, file: string, { verify = false }: { verify?: boolean }): Promise<Exit> {
@@ -24,7 +24,7 @@ export async function backup (context: Context, file: string, { verify = false }
     return EXIT.ok
   }
   const passphrase = await newSecret(terminal, VARIABLE, PASSPHRASE)
-  if (passphrase.length < LEAST) throw usageError(`La passphrase deve avere almeno ${LEAST} caratteri`)
+  if (passphrase.length < MIN_LENGTH) throw usageError(`La passphrase deve avere almeno ${MIN_LENGTH} caratteri`)
   const { env, onInterrupt = () => () => {} } = terminal
   const { size, summary } = await asCliError(() => operations.backUp(env, file, passphrase, onInterrupt))
   warnOfGaps(context, summary)

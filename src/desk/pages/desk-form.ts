@@ -13,7 +13,7 @@ import type { FrameTexts } from './texts/frame-texts.ts'
 
 /** Retry interval and maximum wait while the first submit of a form is in progress. */
 const REPEAT_MS = 250
-const LONGEST_WAIT_MS = 10_000
+const MAX_WAIT_MS = 10_000
 
 /** Names of the hidden fields: the token, the `Idempotency-Key`, and the `ETag` of the shown version. */
 const TOKEN = 'modulo'
@@ -165,7 +165,7 @@ async function afterFirst<T> (call: () => Promise<T>): Promise<T> {
       return await call()
     } catch (err) {
       const isUnderWay = err instanceof Refusal && err.body.codice === 'IDEMPOTENCY_KEY_IN_CORSO'
-      if (!isUnderWay || waited >= LONGEST_WAIT_MS) throw err
+      if (!isUnderWay || waited >= MAX_WAIT_MS) throw err
       await sleep(REPEAT_MS)
     }
   }

@@ -13,13 +13,13 @@ import {
 import { frameTexts, type FrameTexts } from './texts/frame-texts.ts'
 
 /** Maximum characters of a field of a form. */
-const LONGEST = 32_768
+const MAX_FIELD_LENGTH = 32_768
 
 const route = routesUnder('Sistema')
 /** No guard, because a page reads the session cookie itself. */
 const PAGE = { access: 'public', readsCookie: true } as const
 export const HTML = { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } }
-const FormBody = Type.Record(Type.String(), Type.String({ maxLength: LONGEST }))
+const FormBody = Type.Record(Type.String(), Type.String({ maxLength: MAX_FIELD_LENGTH }))
 
 const ModuloScaduto = createError('MODULO_SCADUTO', 'Il modulo è scaduto: ricaricare la pagina', 403)
 

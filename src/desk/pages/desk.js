@@ -109,7 +109,7 @@ for (const row of document.querySelectorAll('.unit-row')) {
 }
 
 // Shows the chosen photo of a document, and reduces a large one. Another file is sent unchanged.
-const LONGEST = 2000
+const MAX_SIDE = 2000
 addEventListener('change', async ({ target }) => {
   const shown = target.type === 'file' && target.form?.querySelector('.preview')
   if (!shown) return
@@ -117,7 +117,7 @@ addEventListener('change', async ({ target }) => {
   const [file] = target.files
   try {
     const photo = await createImageBitmap(file)
-    const scale = LONGEST / Math.max(photo.width, photo.height)
+    const scale = MAX_SIDE / Math.max(photo.width, photo.height)
     if (scale < 1) {
       const canvas = document.createElement('canvas')
       canvas.width = photo.width * scale

@@ -3,7 +3,7 @@ import type { Day } from '#src/lib/time.ts'
 import type { Desk } from './desk-page.ts'
 
 /** Maximum bookings whose reasons are read. Each needs two calls. */
-const MOST = 20
+const MAX_BOOKINGS = 20
 
 /** The reason why guests were not acquired. */
 export interface RefusalReason {
@@ -17,7 +17,7 @@ export async function refusalReasons (
   desk: Desk, day: Day, bookings: readonly number[]
 ): Promise<Map<number, RefusalReason>> {
   const reasons = new Map<number, RefusalReason>()
-  for (const id of bookings.slice(0, MOST)) {
+  for (const id of bookings.slice(0, MAX_BOOKINGS)) {
     const reason = await latestReason(desk, day, id)
     if (reason !== undefined) reasons.set(id, reason)
   }

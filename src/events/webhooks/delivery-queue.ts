@@ -29,8 +29,8 @@ export interface Suspended { id: number, url: string, descrizione: string | null
 /** The state of a delivery after an attempt. */
 export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
 
-/** Maximum delay in seconds. */
-const LONGEST_DELAY = 4 * 3600
+/** Maximum delay of a retry. */
+const MAX_DELAY_SECONDS = 4 * 3600
 /** After this many failures in a row, of any deliveries, no delivery of the webhook is attempted for some time. */
 const FAILURES_IN_A_ROW = 3
 /** A success ends the back-off after failures, but not a wait that the receiver requested with `Retry-After`. */
@@ -39,7 +39,7 @@ const SUSPENDED_AFTER = sql`interval '3 days'`
 /** A webhook is suspended after `SUSPENDED_AFTER` and at least this many failed attempts. */
 const FAILURES_MIN = 10
 /** Longer than any back-off plus its attempt. A longer gap between attempts means that the server was off. */
-const LONGEST_SILENCE = sql`interval '5 hours'`
+const MAX_SILENCE = sql`interval '5 hours'`
 
 /**
  * Claims the delivery that has been due longest. It skips webhooks in back-off, and deliveries that must wait for an
@@ -91,8 +91,8 @@ export async function settle (
   onSuspension: (tx: Transaction, suspended: Suspended) => Promise<void>
 ): Promise<Settled> {
   const { stato_http, errore, at: quando, durationMs: durata_ms } = outcome
-  const asked = Math.min((outcome.retryAfterMs ?? 0) / 1000, LONGEST_DELAY)
-  const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, longest: LONGEST_DELAY })
+  const asked = Math.min((outcome.retryAfterMs ?? 0) / 1000, MAX_DELAY_SECONDS)
+  const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, longest: MAX_DELAY_SECONDS })
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
     // Locks the webhook, because concurrent attempts also count its failures.
@@ -135,7 +135,7 @@ export async function settle (
  * @returns the failures since the last success, and whether to suspend the webhook
  */
 async function noteFailure (tx: Transaction, id: number): Promise<{ inARow: number, isDead: boolean }> {
-  const absence = sql`greatest(now() - ${webhooks.ultimo_errore} - ${LONGEST_SILENCE}, interval '0')`
+  const absence = sql`greatest(now() - ${webhooks.ultimo_errore} - ${MAX_SILENCE}, interval '0')`
   const [noted] = await tx.update(webhooks).set({
     errori_di_fila: sql`${webhooks.errori_di_fila} + 1`,
     errori_dal: sql`coalesce(${webhooks.errori_dal} + ${absence}, now())`,

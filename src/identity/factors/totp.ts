@@ -17,7 +17,7 @@ const PERIOD_S = 30
 const FORM = { algorithm: 'SHA1', digits: 6, period: PERIOD_S } as const
 /** Tolerance in time steps, because a phone's clock may differ by half a minute, and typing takes time. */
 const WINDOW = 1
-const LONGEST_LABEL = 100
+const MAX_LABEL = 100
 
 export function newSecret (): Buffer {
   return randomBytes(SECRET_BYTES)
@@ -35,7 +35,7 @@ interface Enrolment { secret: string, uri: string, qr_code: string }
 export async function enrolmentOf (secret: Buffer, issuer: string, label: string): Promise<Enrolment> {
   // Replaces characters that a URI cannot contain, and cuts the label so that it fits into a QR code.
   const totp = new TOTP({
-    ...FORM, secret: keyOf(secret), issuer: issuer.toWellFormed(), label: label.slice(0, LONGEST_LABEL).toWellFormed()
+    ...FORM, secret: keyOf(secret), issuer: issuer.toWellFormed(), label: label.slice(0, MAX_LABEL).toWellFormed()
   })
   const uri = totp.toString()
   // Loaded on demand, because the library is large.

@@ -4,7 +4,7 @@ import { readBody, reasonOf } from '../response-body.ts'
 
 /** Timeout for one response of a provider, including its body. */
 export const PROVIDER_TIMEOUT_SECONDS = 10
-const LARGEST_BYTES = 256 * 1024
+const MAX_BYTES = 256 * 1024
 const NO_BODY = [204, 205, 304]
 
 /** The provider was unreachable or failed. `reason` is safe to log. */
@@ -28,7 +28,7 @@ export const fetchFromProvider: CustomFetch = async (url, { signal, ...options }
     const response = await fetch(url, {
       ...options, redirect: 'manual', signal: signal ?? AbortSignal.timeout(PROVIDER_TIMEOUT_SECONDS * 1000)
     })
-    const body = await readBody(response, LARGEST_BYTES)
+    const body = await readBody(response, MAX_BYTES)
     if (response.status >= 500) throw new ProviderUnreachable(`status ${response.status}`)
     const headers = new Headers(response.headers)
     // `fetch` has already decompressed the body, so these headers do not match it any more.

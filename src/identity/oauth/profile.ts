@@ -21,13 +21,13 @@ export interface ProfileClaims {
   picture: unknown
 }
 
-const LONGEST_SUBJECT = 255
-const LONGEST_ADDRESS = 500
+const MAX_SUBJECT_LENGTH = 255
+const MAX_ADDRESS_LENGTH = 500
 /** Every access token contains the metadata, so names must be short. */
-const LONGEST_NAME = 100
+const MAX_NAME_LENGTH = 100
 
 export function profileOf ({ issuer, subject, email, emailVerified, name, userName, picture }: ProfileClaims): Profile {
-  const sub = text(subject, LONGEST_SUBJECT)
+  const sub = text(subject, MAX_SUBJECT_LENGTH)
   if (sub === undefined) throw unusableResponse('subject')
   const address = typeof email === 'string' && isEmail(email) ? normalizeEmail(email) : undefined
   // Some providers send `email_verified` as a string.
@@ -44,8 +44,8 @@ interface MetadataClaims extends Pick<ProfileClaims, 'name' | 'userName' | 'pict
 function metadataOf (
   sub: string, iss: string, { address, isVerified, name, userName, picture }: MetadataClaims
 ): Metadata {
-  const fullName = text(name, LONGEST_NAME)
-  const user_name = text(userName, LONGEST_NAME)
+  const fullName = text(name, MAX_NAME_LENGTH)
+  const user_name = text(userName, MAX_NAME_LENGTH)
   const avatar_url = secureAddress(picture)
   const names = { name: fullName, full_name: fullName, user_name, preferred_username: user_name }
   const proof = address === undefined ? {} : { email: address, email_verified: isVerified }
@@ -66,6 +66,6 @@ function text (value: unknown, longest: number): string | undefined {
 }
 
 function secureAddress (value: unknown): string | undefined {
-  const address = text(value, LONGEST_ADDRESS)
+  const address = text(value, MAX_ADDRESS_LENGTH)
   return address !== undefined && URL.canParse(address) && new URL(address).protocol === 'https:' ? address : undefined
 }

@@ -4,7 +4,7 @@ import { route } from '../provider-route.ts'
 import { DeviceQuestion } from './device-forms.ts'
 
 /** Maximum characters of a field. The longest value is a device's response. */
-const LONGEST = 32_768
+const MAX_FIELD_LENGTH = 32_768
 
 const HTML = { description: 'Una pagina HTML', content: { 'text/html': { schema: Type.String() } } }
 
@@ -32,6 +32,6 @@ export function question<B extends TSchema> (operationId: string, summary: strin
 
 /** The body of a form with these optional fields. */
 export function Fields<const T extends readonly string[]> (names: T) {
-  const field = Type.Optional(Type.String({ maxLength: LONGEST }))
+  const field = Type.Optional(Type.String({ maxLength: MAX_FIELD_LENGTH }))
   return Closed(Object.fromEntries(names.map((name) => [name, field])) as Record<T[number], typeof field>)
 }

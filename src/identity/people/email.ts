@@ -6,7 +6,7 @@ import type { Keys } from '#src/lib/secrets.ts'
  */
 const FORM = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 const SPACES_AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g
-const LONGEST = 254
+const MAX_LENGTH = 254
 
 /**
  * Normalizes an address for the lookup of an account: no surrounding spaces, ASCII letters in lower case. Other
@@ -18,7 +18,7 @@ export function normalizeEmail (email: string): string {
 
 export function isEmail (email: string): boolean {
   const address = normalizeEmail(email)
-  return address.length <= LONGEST && FORM.test(address)
+  return address.length <= MAX_LENGTH && FORM.test(address)
 }
 
 /** The audit log names an address that may have no account by this fingerprint, and not by the address. */

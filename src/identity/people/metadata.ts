@@ -2,21 +2,21 @@ import type { Metadata } from '#drizzle/tables/identity.ts'
 import { validationFailed } from '../errors.ts'
 
 /** Maximum bytes. Every access token contains the metadata as base64. All request headers may have 16 KiB. */
-const LONGEST = { user: 8192, app: 1024 }
+const MAX_BYTES = { user: 8192, app: 1024 }
 
 /**
  * Validates metadata. Their JSON may have 8 KiB (`user_metadata`) or 1 KiB (`app_metadata`). Rejects NUL and lone
  * surrogates, because PostgreSQL cannot store them.
  * @throws AuthError validation_failed
  */
-export function storableMetadata (metadata: Metadata, whose: keyof typeof LONGEST = 'user'): Metadata {
-  if (!isStorable(metadata, LONGEST[whose])) {
+export function storableMetadata (metadata: Metadata, whose: keyof typeof MAX_BYTES = 'user'): Metadata {
+  if (!isStorable(metadata, MAX_BYTES[whose])) {
     throw validationFailed(`Metadata (${whose}) are too large, or not valid text`)
   }
   return metadata
 }
 
-export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean {
+export function isStorable (metadata: Metadata, maxBytes = MAX_BYTES.user): boolean {
   let isValidText = true
   try {
     const json = JSON.stringify(metadata, (key, value: unknown) => {
@@ -25,7 +25,7 @@ export function isStorable (metadata: Metadata, longest = LONGEST.user): boolean
       }
       return value
     })
-    return isValidText && Buffer.byteLength(json) <= longest
+    return isValidText && Buffer.byteLength(json) <= maxBytes
   } catch {
     // The nesting is too deep for the stack.
     return false

@@ -155,13 +155,13 @@ function idOf ({ user_id }: { user_id: string }): string {
 }
 
 const DEFAULT_SIZE = 50
-const LARGEST_SIZE = 1000
+const MAX_SIZE = 1000
 
 interface Page { number: number, size: number }
 
 /** The requested page. The official client sends both parameters, which are empty for the first page. */
 function pageOf ({ page = '', per_page: size = '' }: { page?: string, per_page?: string }): Page {
-  return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, LARGEST_SIZE) }
+  return { number: count(page, 'page', 1, 1_000_000), size: count(size, 'per_page', DEFAULT_SIZE, MAX_SIZE) }
 }
 
 /**
@@ -204,7 +204,7 @@ const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 10
 const GO_DURATION = /^(\d{1,9}(\.\d{1,3})?(h|ms|m|s))+$/
 const NIL = '00000000-0000-0000-0000-000000000000'
 /** The maximum length of a ban, so that its end is a valid date. */
-const LONGEST_MS = 200 * 365 * 86_400_000
+const MAX_BAN_MS = 200 * 365 * 86_400_000
 
 /** The account that an administrator describes. Without a password it gets a random one, which is not shown. */
 async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
@@ -272,5 +272,5 @@ function userChangeOf (body: AdminUserBody, user: User): UserChange {
 function durationMs (text: string): number {
   if (!GO_DURATION.test(text)) throw validationFailed('invalid format for ban duration')
   const parts = [...text.matchAll(/(\d+(?:\.\d+)?)(h|ms|m|s)/g)]
-  return Math.min(LONGEST_MS, parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit!]!, 0))
+  return Math.min(MAX_BAN_MS, parts.reduce((sum, [, amount, unit]) => sum + Number(amount) * UNITS[unit!]!, 0))
 }

@@ -16,7 +16,7 @@ import { endFlow, errorRedirect, startFlow, type AuthorizeRequest } from '../oau
 
 const FORM_TYPE = 'application/x-www-form-urlencoded'
 const FORM_BYTES = 16 * 1024
-const LONGEST_PARAMETER = 200
+const MAX_PARAMETER_LENGTH = 200
 
 /** The provider name by which front ends request the sign-in pages of this server. */
 const OWN_PAGES = 'custom:locanda'
@@ -137,7 +137,7 @@ function redirectError (config: Config, asked: AuthorizeRequest): (err: unknown)
 function readAuthorizeRequest (query: Static<typeof AuthorizeQuery>): AuthorizeRequest {
   const { provider, redirect_to, scopes, code_challenge, code_challenge_method } = query
   const parameters = Object.entries(query).filter(([name, value]) => (
-    PASSED_ON.includes(name) && typeof value === 'string' && value !== '' && value.length <= LONGEST_PARAMETER
+    PASSED_ON.includes(name) && typeof value === 'string' && value !== '' && value.length <= MAX_PARAMETER_LENGTH
   ))
   return {
     provider, redirect_to, scopes, code_challenge, code_challenge_method, parameters: Object.fromEntries(parameters)

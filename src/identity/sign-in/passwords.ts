@@ -63,9 +63,9 @@ const OUTPUT_BYTES = 32
 
 /** The maximum cost of an imported hash, twenty times the cost of a new hash. Every sign-in attempt has this cost. */
 const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
-const LONGEST_HASH = 300
+const MAX_HASH_LENGTH = 300
 /** 80 bits: a shorter output could match by chance. */
-const SHORTEST_OUTPUT_BYTES = 10
+const MIN_OUTPUT_BYTES = 10
 
 /** Costs 04 to 12. `$2x$` is excluded, because it marks hashes of a defective implementation. */
 const BCRYPT = /^\$2[aby]\$(?:0[4-9]|1[0-2])\$[./A-Za-z0-9]{53}$/
@@ -118,7 +118,7 @@ export function isKnownHash (text: string): boolean {
     parameters !== undefined && parameters.memoryCost <= MAX_COST.memoryCost &&
     parameters.timeCost <= MAX_COST.timeCost &&
     parameters.parallelism <= MAX_COST.parallelism &&
-    parameters.outputLen >= SHORTEST_OUTPUT_BYTES
+    parameters.outputLen >= MIN_OUTPUT_BYTES
   )
 }
 
@@ -206,7 +206,7 @@ function hashWithoutPassword (): string {
 }
 
 function argon2Parameters (text: string): argon2.ParsedHashOptions | undefined {
-  if (!text.startsWith('$argon2') || text.length > LONGEST_HASH) return undefined
+  if (!text.startsWith('$argon2') || text.length > MAX_HASH_LENGTH) return undefined
   try {
     return argon2.parseOptions(text)
   } catch {

@@ -26,13 +26,13 @@ const IDLE_DAYS = 14
 export const IDLE_MS = IDLE_DAYS * DAY_MS
 /** After this time a new password requires the current one or a code by mail. A passkey requires a new sign-in. */
 export const FRESH_MS = DAY_MS
-const LONGEST_AGENT = 300
+const MAX_AGENT_LENGTH = 300
 
 export const liveSession = sql`(${sessions.not_after} > now()
   and coalesce(${sessions.refreshed_at}, ${sessions.created_at}) > now() - make_interval(days => ${IDLE_DAYS}))`
 
 export function clientOf ({ ip, headers }: FastifyRequest): Client {
-  return { ip, user_agent: headers['user-agent']?.slice(0, LONGEST_AGENT) ?? null }
+  return { ip, user_agent: headers['user-agent']?.slice(0, MAX_AGENT_LENGTH) ?? null }
 }
 
 /**

@@ -7,7 +7,7 @@ import { matchesRedirect } from '#src/lib/redirect-patterns.ts'
 /** Text that parsers read in different ways: `\`, `//`, `.` and `..` as path segments, control characters. */
 const AMBIGUOUS = /\\|\/\/|(^|\/)\.{1,2}(\/|;|$)|\p{Cc}/u
 /** Maximum levels of percent-encoding of a path. A path with more levels is rejected. */
-const MOST_DECODINGS = 4
+const MAX_DECODINGS = 4
 
 /**
  * Returns an allowed URL for a redirect: a URL of this service, of a front end (`CORS_ORIGINS`), or in `REDIRECT_URLS`.
@@ -41,7 +41,7 @@ export function allowedRedirect (
 /** A path after all decoding, because some servers decode more than once. Undefined when parsers may disagree. */
 function decodedPath (path: string): string | undefined {
   try {
-    for (let times = 0; times <= MOST_DECODINGS && !AMBIGUOUS.test(path); times++) {
+    for (let times = 0; times <= MAX_DECODINGS && !AMBIGUOUS.test(path); times++) {
       const next = decodeURIComponent(path)
       if (next === path) return path
       path = next

@@ -28,7 +28,7 @@ export const SERVICE: Principal = { id: 'service', kind: 'service', admin: true 
 
 const SERVICE_ROLES = new Set(['service_role', 'supabase_admin'])
 /** Maximum length of a token. All request headers together are limited to 16 KiB. */
-const LONGEST_TOKEN = 16_384
+const MAX_TOKEN_LENGTH = 16_384
 const CACHED_TOKENS = 5000
 /** Allowed clock skew of the issuer. */
 const AHEAD_MS = 60_000
@@ -43,7 +43,7 @@ export function bearerAuthenticator<V extends VerifiedToken> ({
   const verified = new LRUCache<string, V>({ max: CACHED_TOKENS })
 
   return function bearer (token, request) {
-    if (token.length > LONGEST_TOKEN) return 'bad_jwt'
+    if (token.length > MAX_TOKEN_LENGTH) return 'bad_jwt'
     const digest = hash('sha256', token, 'base64')
     const known = verified.get(digest)
     if (known === undefined || known.expiresAt <= Date.now() || !isStillValid(known)) {

@@ -2,7 +2,7 @@ import type { Avviso } from '#schemas/scanning.ts'
 import type { Zone } from './parse.ts'
 
 /** Shorter words are too much alike to compare. */
-const LEAST = 4
+const MIN_WORD_LENGTH = 4
 /** Letters that zones spell with two (ICAO Doc 9303 part 3, section 6). */
 const SPELLINGS: Readonly<Record<string, string>> = {
   Ä: 'AE', Ö: 'OE', Ü: 'UE', ß: 'SS', Æ: 'AE', Œ: 'OE', Ø: 'OE', Å: 'AA', Ñ: 'N', Þ: 'TH', Ð: 'D', Ł: 'L', Đ: 'D'
@@ -15,8 +15,8 @@ const SPELLINGS: Readonly<Record<string, string>> = {
 export function nameNoticesFrom (text: string, { surname, given }: Pick<Zone, 'surname' | 'given'>): Avviso[] {
   const printed = wordsOf(text)
   const doubt = (campo: string, label: string, name: string): Avviso[] =>
-    name.split(' ').filter((word) => word.length >= LEAST && !printed.has(word)).flatMap((word) => {
-      const like = [...printed].find((other) => other.length >= LEAST && differsByOne(word, other))
+    name.split(' ').filter((word) => word.length >= MIN_WORD_LENGTH && !printed.has(word)).flatMap((word) => {
+      const like = [...printed].find((other) => other.length >= MIN_WORD_LENGTH && differsByOne(word, other))
       const messaggio = `${label} è ${word} nella zona e ${like} nel testo stampato: confrontarlo con il documento`
       return like === undefined ? [] : [{ campo, messaggio }]
     })

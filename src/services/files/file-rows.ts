@@ -10,7 +10,7 @@ const BYTEWISE = sql`${objects.name} collate "C"`
 /** Truncated, because the columns would round up, and then the row would be due later. */
 const NOW = sql`date_trunc('milliseconds', now())`
 /** The highest Unicode code point, which no name uses. */
-const HIGHEST = 0x10ffff
+const MAX_CODE_POINT = 0x10ffff
 /** Ids per statement. */
 const BATCH = 1000
 
@@ -40,7 +40,7 @@ export async function findFilesByPrefixes (
   const found = await executor.select(getTableColumns(objects)).from(objects).innerJoin(wanted, and(
     eq(objects.bucket, bucket),
     sql`${BYTEWISE} >= wanted.prefix collate "C"`,
-    sql`${BYTEWISE} < (wanted.prefix || chr(${HIGHEST})) collate "C"`
+    sql`${BYTEWISE} < (wanted.prefix || chr(${MAX_CODE_POINT})) collate "C"`
   ))
   return [...new Map(found.map((row) => [row.id, row])).values()]
 }

@@ -15,7 +15,7 @@ import { isTransformed } from '../transforms.ts'
 import { StorageError } from './errors.ts'
 
 /** Maximum lifetime of a link in seconds, for personal files and for others. For guests' documents it is shorter. */
-const LONGEST = { personal: 3600, other: 7 * 86_400 }
+const MAX_LIFETIME_SECONDS = { personal: 3600, other: 7 * 86_400 }
 /** Seconds within which an upload with a link must begin. */
 const UPLOAD_SECONDS = 60
 
@@ -75,7 +75,7 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
     request: FastifyRequest, files: readonly (StoredFile & { transform?: Transform })[], seconds: number
   ): Promise<string[]> {
     const isPersonal = files.some(({ bucket }) => isOfTheProduct(bucket) && !namedFiles.isWritable(bucket))
-    const longest = isPersonal ? LONGEST.personal : LONGEST.other
+    const longest = isPersonal ? MAX_LIFETIME_SECONDS.personal : MAX_LIFETIME_SECONDS.other
     const signed = await issueLinks(request, links, files, Math.min(seconds, longest))
     return files.map(({ bucket, name, transform }, at) =>
       `/${transform ? 'render/image' : 'object'}/sign/${bucket}/${name}?token=${signed[at]!.token}`)

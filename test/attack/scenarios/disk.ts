@@ -9,7 +9,7 @@ const MIB = 1024 ** 2
 /** Megabytes that all uploads may fill, and megabytes of one upload. */
 const ROOM = 400
 const UPLOAD = 40
-const MOST = 40
+const MAX_UPLOADS = 40
 
 /** Uploads until only the reserve of the disk is free. The server must still accept bookings and delete files. */
 export const disk: Scenario = {
@@ -26,7 +26,7 @@ export const disk: Scenario = {
         return (await sent.catch(() => ({ status: 507 }))).status
       }
       const statuses = [await upload(0)]
-      while (statuses.at(-1) === 200 && statuses.length < MOST) statuses.push(await upload(statuses.length))
+      while (statuses.at(-1) === 200 && statuses.length < MAX_UPLOADS) statuses.push(await upload(statuses.length))
       const free = Math.floor(statfsSync(tmpdir()).bavail * bsize / MIB) - reserve
       const booked = await ask(target, 'POST', '/api/v1/prenotazioni', service, {
         nome_cognome: 'Anna Bianchi',

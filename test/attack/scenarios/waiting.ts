@@ -4,7 +4,7 @@ import { onTarget } from '../target.ts'
 
 const AT_ONCE = 600
 /** Maximum response time: ten seconds in the queue, and the hash of a password on a busy machine. */
-const MOST_MS = 20_000
+const MAX_RESPONSE_MS = 20_000
 
 /** Sends more sign-ins together than the server hashes in ten seconds. Each waits in the queue, or gets a 503. */
 export const waiting: Scenario = {
@@ -33,7 +33,7 @@ export const waiting: Scenario = {
         afterwards
       },
       faults: [
-        ...bounded('slowest, ms', slowest, MOST_MS),
+        ...bounded('slowest, ms', slowest, MAX_RESPONSE_MS),
         ...(count(200) > 0 && count(200) + count(503) === AT_ONCE ? [] : [`answers ${[...new Set(statuses)].join()}`]),
         ...(afterwards === 200 ? [] : [`the next sign-in is answered with ${afterwards}`])
       ]

@@ -378,7 +378,7 @@ t.test('a key made with the password alone has administrator rights until a seco
 
 const UNREACHABLE = { code: 'PROVIDER_NON_RAGGIUNGIBILE', statusCode: 503 }
 const ID = '6f0f4c5e-2b1a-4c39-9a52-0f5f7f0a1d11'
-const LARGEST = 5 * 1024 * 1024
+const MAX_BYTES = 5 * 1024 * 1024
 const padded = (bytes: number) => '{}'.padEnd(bytes)
 
 t.test('the client of an external provider', async (t) => {
@@ -403,10 +403,10 @@ t.test('the client of an external provider', async (t) => {
       ['TypeError', redirecting],
       ['not JSON', (_request, response) => response.end('<html>CANARY-body')],
       ['not JSON', (_request, response) => response.writeHead(404).end('not found')],
-      ['too large', (_request, response) => response.end(padded(LARGEST + 1))],
+      ['too large', (_request, response) => response.end(padded(MAX_BYTES + 1))],
       [
         'too large',
-        (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(LARGEST + 1)))
+        (_request, response) => response.setHeader('content-encoding', 'gzip').end(gzipSync(padded(MAX_BYTES + 1)))
       ],
       ['UND_ERR_SOCKET', (_request, response) => response.destroy()],
       [

@@ -12,7 +12,7 @@ export interface Stop { url: URL, status?: number, body?: string }
 
 interface Cookie { value: string, path: string, isLax: boolean }
 
-const MOST = 20
+const MAX_STEPS = 20
 
 /** @param frontEnd the front end's origin, or the path of a page, at which it stops */
 export function browser (frontEnd: string): Browser {
@@ -52,7 +52,7 @@ export function browser (frontEnd: string): Browser {
       let url = new URL(address)
       let next: RequestInit = init
       let from = url
-      for (let step = 0; step < MOST; step++) {
+      for (let step = 0; step < MAX_STEPS; step++) {
         visited.push(url.href)
         const isHere = ['127.0.0.1', 'localhost'].includes(url.hostname)
         if (!isHere || url.origin === frontEnd || url.pathname === frontEnd) return { url }

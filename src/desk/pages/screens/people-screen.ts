@@ -20,7 +20,7 @@ export const PEOPLE = `${SETTINGS}/utenti`
 const PERSON = `${PEOPLE}/:id`
 const API = '/auth/v1/admin/users'
 /** The maximum length of a list. */
-const LONGEST_LIST = 1000
+const MAX_LIST_LENGTH = 1000
 /** A hundred years, because the protocol has no ban without an end. */
 const BAN = '876000h'
 
@@ -139,7 +139,7 @@ function showLink (desk: Desk, email: string, link: string): FastifyReply {
 async function showPeople (desk: Desk, clock: Clock, attempt?: Attempt): Promise<FastifyReply> {
   if (!await isAdministrator(desk)) return refuse(desk)
   const texts = peopleTexts[desk.language]
-  const url = `${API}?per_page=${LONGEST_LIST}&sort=created_at%20asc`
+  const url = `${API}?per_page=${MAX_LIST_LENGTH}&sort=created_at%20asc`
   const { body: { users } } = await desk.call<{ users: AuthUser[] }>({ method: 'GET', url })
   const worded = attempt && inWords(desk, attempt)
   return showDesk(desk, {

@@ -16,7 +16,7 @@ import { CHECK } from './send-day-screen.ts'
 const DAYS = 30
 /** A deadline is amber when less time than this remains. */
 export const URGENT_MS = 6 * 3_600_000
-const MOST = 50
+const MAX_SUBMISSIONS = 50
 
 /** A booking with guests whom the police do not have. */
 export interface Open {
@@ -53,7 +53,7 @@ export async function readPoliceDue (desk: Desk, clock: Clock): Promise<PoliceDu
       method: 'GET', url: `/api/alloggiati/verifica-ricevute?da=${addDays(today, -DAYS)}`
     }),
     ...(['sconosciuto', 'da_verificare'] as const).map((stato) => desk.call<{ data: Invio[] }>({
-      method: 'GET', url: `/api/v1/invii?stato=${stato}&limit=${MOST}`
+      method: 'GET', url: `/api/v1/invii?stato=${stato}&limit=${MAX_SUBMISSIONS}`
     }))
   ])
   const undecided = [...unknown!.body.data, ...doubtful!.body.data]
@@ -111,7 +111,7 @@ export function openSection (desk: Desk, clock: Clock, due: PoliceDue): Html {
   const { open, undecided, check: { in_attesa: awaited, discordanze: differing } } = due
   const rows = [
     ...undecided.map((each) => undecidedRow(desk, each, due.names)),
-    ...open.slice(0, MOST).map((each) => openRow(desk, clock, each, due))
+    ...open.slice(0, MAX_SUBMISSIONS).map((each) => openRow(desk, clock, each, due))
   ]
   const list = rows.length === 0 && differing.length === 0
     ? emptyState(texts.nothingToDo)

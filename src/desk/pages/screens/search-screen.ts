@@ -13,7 +13,7 @@ import { searchTexts } from '../texts/search-texts.ts'
 const BOOKINGS = 20
 const CODES = 5
 /** Minimum characters. Fewer of them would match nearly every booking. */
-const SHORTEST = 2
+const MIN_QUERY_LENGTH = 2
 
 /** The tables of the police in the order of use. */
 const TABLES = ['comuni', 'paesi', 'tipi_documento', 'province', 'tipi_alloggiato'] as const
@@ -26,7 +26,7 @@ const searchScreen: FastifyPluginAsyncTypebox = async (app) => {
     const desk = await openDesk(request, reply)
     const texts = searchTexts[desk.language]
     const q = request.query.q?.trim() ?? ''
-    const results = q.length < SHORTEST ? emptyState(texts.start) : await found(desk, q)
+    const results = q.length < MIN_QUERY_LENGTH ? emptyState(texts.start) : await found(desk, q)
     return showDesk(desk, {
       title: q === '' ? texts.title : fill(texts.titleOf, q),
       content: html`<div id="trovati">${results}</div>`

@@ -12,7 +12,7 @@ import { unitTexts } from '../texts/unit-texts.ts'
 
 const UNITS = '/api/v1/unita'
 /** Maximum units of one form. */
-const MOST = 50
+const MAX_UNITS = 50
 
 /** The forms of the first steps that no other screen has: several units at once, and the dismissal of the steps. */
 const startScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }) => {
@@ -41,8 +41,8 @@ export default startScreen
 /** Creates units with the name of their kind and a number. The idempotency key of each unit stops a double submit. */
 async function addUnits (desk: Desk, values: Values): Promise<void> {
   const { quante: count, ...unit } = readPayload(SEVERAL_UNITS, values)
-  if (typeof count !== 'number' || count < 1 || count > MOST) {
-    const messaggio = fill(firstStepTexts[desk.language].countFault, MOST)
+  if (typeof count !== 'number' || count < 1 || count > MAX_UNITS) {
+    const messaggio = fill(firstStepTexts[desk.language].countFault, MAX_UNITS)
     throw new Refusal({
       error: messaggio,
       status: 400,

@@ -15,9 +15,9 @@ export type Purpose = 'passkey' | 'factor'
 export interface CeremonyOptions { options: object, challenge: string }
 
 /** Maximum length of a credential id (WebAuthn §4). A database index would reject a much longer one. */
-const LONGEST_ID = 1023
+const MAX_ID_BYTES = 1023
 const TRANSPORT = /^[a-z0-9-]{1,32}$/i
-const MOST_TRANSPORTS = 10
+const MAX_TRANSPORTS = 10
 
 /** Options for a new credential. @param present the person's credentials, whose devices must not create a second one */
 export async function creationOptions (
@@ -71,8 +71,8 @@ export async function readCreation (
   if (!made?.verified) return undefined
   const { credential } = made.registrationInfo
   // The attested id. It may differ from the id in the request, which the schema limits.
-  if (Buffer.byteLength(credential.id, 'base64url') > LONGEST_ID) {
-    throw validationFailed(`Credential id must not be longer than ${LONGEST_ID} bytes`)
+  if (Buffer.byteLength(credential.id, 'base64url') > MAX_ID_BYTES) {
+    throw validationFailed(`Credential id must not be longer than ${MAX_ID_BYTES} bytes`)
   }
   return {
     credential_id: credential.id,
@@ -85,7 +85,7 @@ export async function readCreation (
 /** The transports that the client reports. They are not attested. */
 function readTransports (said: unknown): string[] {
   if (!Array.isArray(said)) return []
-  return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MOST_TRANSPORTS)
+  return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MAX_TRANSPORTS)
 }
 
 /** The device's counter after its proof. Undefined when the response is not a valid proof. */

@@ -8,7 +8,7 @@ const PARTS = 7
 /** A part further from the line than this, in pixels of the search strip, is an outlier. */
 const OUTLIER = 2.5
 /** Smaller values may be noise of the measurement. */
-const LEAST = { bend: 1.2, taper: 0.07, slant: 0.06 }
+const MIN = { bend: 1.2, taper: 0.07, slant: 0.06 }
 const SLANTS = Array.from({ length: 17 }, (_, n) => (n - 8) * 0.045)
 
 interface Band { at: number, y: number, height: number }
@@ -24,7 +24,7 @@ export function measureLines (picture: Gray, lines: readonly Line[]): Measured[]
   const alike = measured.map((line) => (
     { ...line, taper, cap: line.cap > cap * 1.25 || line.cap < cap * 0.8 ? cap : line.cap }))
   const slant = median(alike.map((line) => slantOf(picture, line)))
-  return Math.abs(slant) < LEAST.slant ? alike : alike.map((line) => ({ ...line, slant }))
+  return Math.abs(slant) < MIN.slant ? alike : alike.map((line) => ({ ...line, slant }))
 }
 
 /** Measures a text line. It splits the line into parts, and finds the rows with text in each part. */
@@ -71,7 +71,7 @@ function bandOf ({ pixels, width, height }: Strip, part: number): Band {
 function curve (bands: readonly Band[]): { offset: number, slope: number, bend: number } {
   const straight = fitted(bands, false)
   const bent = bands.length > 4 ? fitted(bands, true) : straight
-  return Math.abs(bent.bend) < LEAST.bend ? straight : bent
+  return Math.abs(bent.bend) < MIN.bend ? straight : bent
 }
 
 /** Least squares, without the bands that lie far from the rest. */
@@ -115,7 +115,7 @@ function taperOf (lines: readonly Measured[]): number {
   const [first, last] = [lines[0]!, lines.at(-1)!]
   const distance = (last.y - first.y) * Math.cos(first.angle) - (last.x - first.x) * Math.sin(first.angle)
   const taper = first.length * (last.angle - first.angle) / distance
-  return Math.abs(taper) < LEAST.taper ? 0 : Math.max(-0.35, Math.min(0.35, taper))
+  return Math.abs(taper) < MIN.taper ? 0 : Math.max(-0.35, Math.min(0.35, taper))
 }
 
 /**

@@ -45,7 +45,7 @@ const GATE = { valid: -0.8, other: -0.3 }
 /** The largest slant that is measured, which is a shear by 20 degrees. */
 const SKEWED = 0.35
 /** The share of a zone's characters that decide whether it passes `GATE`: those with the highest likelihood. */
-const MOST = 0.9
+const DECISIVE_SHARE = 0.9
 
 /** A character with a smaller margin is weak. */
 const WEAK = 3
@@ -170,7 +170,7 @@ function blameSkew (fault: Fault): Fault {
 /** The mean log likelihood of most characters. The others may lie below a finger or a reflection. */
 function confidenceOfMost (lines: readonly string[], cells: readonly Cell[][]): number {
   const logs = lines.flatMap((line, n) => [...line].map((char, at) => cells[n]![at]![ALPHABET.indexOf(char)]!))
-  const most = logs.toSorted((a, b) => b - a).slice(0, Math.ceil(logs.length * MOST))
+  const most = logs.toSorted((a, b) => b - a).slice(0, Math.ceil(logs.length * DECISIVE_SHARE))
   return most.reduce((a, b) => a + b) / most.length
 }
 

@@ -5,7 +5,7 @@ import type { Letter } from '#schemas/letter.ts'
 export const LETTERS = '/api/lettere-benvenuto'
 
 /** Helpers for welcome letters. */
-export function lettering ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
+export function letterCalls ({ app, call }: Pick<TestApp, 'app' | 'call'>) {
   const generate = (prenotazione_id: number, changes: object = {}, headers?: Record<string, string>) =>
     call('POST', `${LETTERS}/genera`, {
       prenotazione_id, nome_ospite: 'Anna Bianchi', lingua: 'IT', ...changes
