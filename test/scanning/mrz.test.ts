@@ -192,7 +192,7 @@ t.test('warns about each wrong check digit and each invalid date', async (t) => 
   const lines = ['P<FRAVERDI<<LUCA<<<<<<<<<<<<<<<<<<<<<<<<<<<<', 'V123456780FRA8002300M30<<<<0<<<<<<<<<<<<<<00']
   const response = (await call('POST', '/api/mrz/parse', { lines })).json<ParseMrzResponse>()
   t.match(response.parsed, { valid: false, birthDate: '', expiryDate: '' })
-  t.match(about(response, 'docNumber'), /numero.*non torna/)
+  t.match(about(response, 'docNumber'), /numero.*non corrisponde/)
   t.match(about(response, 'birthDate'), /800230.*non è un giorno/)
   t.match(about(response, 'expiryDate'), /30<<<<.*non è indicata per intero/)
   t.same(response.ospite.da_completare, ['data_nascita', 'stato_nascita', 'comune_nascita', 'provincia_nascita'])

@@ -24,8 +24,8 @@ export class TabellaError extends Error {
 
 /**
  * Checks of a download. `header` is the start of its first row (WS manual p. 18 for apartments, the live service for
- * the others). The minimum row counts are well below the snapshot's (11 294 comuni, 236 states, 95 documents) and well
- * above any truncated download.
+ * the others). The minimum row counts are below the snapshot's (11 294 comuni, 236 states, 95 documents), so that the
+ * tables may shrink a little. They reject an empty or badly truncated download.
  */
 const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number }> = {
   Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, rows: 10_000 },
@@ -59,7 +59,7 @@ function parseLuoghi (csv: string): Pick<TablesData, 'comuni' | 'stati'> {
     const row = at + FIRST_ROW
     const place = { codice, descrizione, cessato_il: endOfValidity(fine, row) }
     if (!/^[A-Z]{2}$/.test(provincia) || (provincia === ESTERO) !== codice.startsWith('1')) {
-      throw new TabellaError('Luoghi', `riga ${row}: la provincia non va con il codice`)
+      throw new TabellaError('Luoghi', `riga ${row}: la provincia non corrisponde al codice`)
     }
     if (provincia === ESTERO) stati.push({ iso2: null, iso3: null, altri_nomi: [], ...known.get(codice), ...place })
     else comuni.push({ ...place, provincia })

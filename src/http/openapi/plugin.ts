@@ -43,7 +43,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
         version: VERSION,
         description: 'Prenotazioni, ospiti e invio delle schedine ad Alloggiati Web.\n\n' +
           'La pagina [/docs/errori](/docs/errori) spiega ogni `codice` di errore, con il rimedio. Ogni operazione ' +
-          'elenca i propri, anche in `x-codici`. Gli errori «di ogni richiesta» possono venire da tutte.',
+          'elenca i suoi codici, anche in `x-codici`. Gli errori «di ogni richiesta» valgono per tutte.',
         license: { name: 'MIT', identifier: 'MIT' },
         contact: { name: 'Chi gestisce questo server', url: config.PUBLIC_URL }
       },
@@ -61,7 +61,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
             type: 'http',
             scheme: 'bearer',
             bearerFormat: 'JWT',
-            description: 'Il token di una persona, verificato come vuole RFC8725: algoritmo, emittente, scadenza'
+            description: 'Il token di una persona, verificato secondo RFC 8725: algoritmo, emittente, scadenza'
           }
         }
       }
@@ -70,7 +70,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
       if (schema?.operationId !== undefined) {
         traits.set(schema.operationId, { method: String(route.method), schema, config: route.config ?? {} })
       }
-      return nameRest({ schema, url })
+      return nameWildcard({ schema, url })
     },
     transformObject: (made) => {
       if (!('openapiObject' in made)) throw new TypeError('Not an OpenAPI 3 document')
@@ -90,7 +90,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
 interface Described { schema: FastifySchema, url: string }
 
 /** OpenAPI has no wildcard path parameter, so `*` is described as `filename`, its contract name. */
-function nameRest ({ schema, url }: Described): Described {
+function nameWildcard ({ schema, url }: Described): Described {
   const params = schema?.params as TObject | undefined
   if (params?.properties['*'] === undefined) return { schema, url }
   const { '*': filename, ...properties } = params.properties
@@ -120,7 +120,7 @@ const PAGE_POLICY = {
 /** Lets a person sign in on the page. */
 const SIGN_IN = readFileSync(new URL('docs-sign-in.js', import.meta.url), 'utf8')
 
-/** Styles the sign-in bar, and narrows elements that are wider than a phone screen. */
+/** Styles the sign-in bar, hides the top bar, and narrows elements that are wider than a phone screen. */
 const STYLE = `
 .locanda-sign-in { display: flex; gap: 1rem; align-items: center; justify-content: flex-end; flex-wrap: wrap;
   padding: .6rem 1rem; font: 1rem system-ui, sans-serif; color: #222; background: #eef3f1; overflow-wrap: anywhere; }
@@ -146,7 +146,7 @@ export async function openapiPages (
   app: Parameters<typeof swaggerUi>[0],
   { config, stalledReaderMs = STALLED_AFTER_MS }: StreamOptions & { config: Config }
 ) {
-  // Built on first use, because no route is added after the first request.
+  // Built once, at the first request, because routes cannot be added later.
   let text: Buffer | undefined
   const description = () => Buffer.from(JSON.stringify(app.swagger()))
 
@@ -182,7 +182,7 @@ export async function openapiPages (
   )
   await app.register(async (pages) => {
     const acquireSlot = limitConcurrencyByCaller(CONCURRENCY)
-    // An external provider has its own sign-in pages.
+    // An external identity provider has its own sign-in pages.
     const script = `const PUBLIC_URL = ${JSON.stringify(config.PUBLIC_URL)}\n${SIGN_IN}`
     const js = config.IDP_URL === undefined ? [{ filename: 'sign-in.js', content: script }] : []
     // The library opens a file for every request. A client that stops reading must not keep the file open.

@@ -32,7 +32,7 @@ export type Checked<N extends ElementName = ElementName> = N extends ElementName
 export type CheckedNode = Checked | TextNode
 
 /** Values inherited from the parent element. */
-interface Surroundings { accent: string, documentSize: number, fontSize: number, lineHeight: number }
+interface Inherited { accent: string, documentSize: number, fontSize: number, lineHeight: number }
 
 /**
  * Validates a tree with the table of elements.
@@ -40,27 +40,27 @@ interface Surroundings { accent: string, documentSize: number, fontSize: number,
  */
 export function checkMarkup (root: ElementNode): { document: Checked<'document'>, accent: string, fontSize: number } {
   if (root.name !== 'document') {
-    throw new TemplateError('ELEMENTO_FUORI_POSTO', 'il modello comincia con <document>', root.place)
+    throw new TemplateError('ELEMENTO_FUORI_POSTO', 'il modello deve cominciare con <document>', root.place)
   }
   const accent = color(root.attributes.accent ?? '') ?? ACCENT
   const fontSize = ELEMENTS.document.attributes['font-size'](root.attributes['font-size'] ?? '') ?? FONT_SIZE
-  const surroundings = { accent, documentSize: fontSize, fontSize, lineHeight: LINE_HEIGHT }
-  return { document: checkElement(root, surroundings) as Checked<'document'>, accent, fontSize }
+  const inherited = { accent, documentSize: fontSize, fontSize, lineHeight: LINE_HEIGHT }
+  return { document: checkElement(root, inherited) as Checked<'document'>, accent, fontSize }
 }
 
-function checkElement (node: ElementNode, around: Surroundings): Checked {
+function checkElement (node: ElementNode, inherited: Inherited): Checked {
   const rule = ruleOf(node)
   const values: Record<string, unknown> = {}
   let given: Style = {}
   for (const [name, text] of Object.entries(node.attributes)) {
-    if (name === 'style' && rule.styled) given = readStyle(text, around.accent, node.place)
+    if (name === 'style' && rule.styled) given = readStyle(text, inherited.accent, node.place)
     else values[name] = readAttribute(node, rule, name, text)
   }
   const absent = rule.required?.find((name) => values[name] === undefined)
   if (absent !== undefined) {
     throw new TemplateError('ATTRIBUTO_MANCANTE', `a <${node.name}> manca l’attributo «${absent}»`, node.place)
   }
-  const { style, ...within } = lettering(node.name, given, around)
+  const { style, ...within } = resolveFont(node.name, given, inherited)
   const children = node.children.filter((child) => isAllowed(node, rule, child)).map((child) =>
     isText(child) ? child : checkElement(child, within))
   return { name: node.name, values, style, children, place: node.place } as Checked
@@ -70,15 +70,15 @@ function checkElement (node: ElementNode, around: Surroundings): Checked {
  * Sets font size and line height together. The renderer computes the line height in points from the font size of the
  * same style, and children inherit that number of points.
  */
-function lettering (name: string, given: Style, around: Surroundings): Surroundings & { style: Style } {
+function resolveFont (name: string, given: Style, inherited: Inherited): Inherited & { style: Style } {
   const heading = HEADINGS[name]
   const usual = heading === undefined
-    ? around
-    : { fontSize: around.documentSize * heading.scale, lineHeight: heading.lineHeight }
+    ? inherited
+    : { fontSize: inherited.documentSize * heading.scale, lineHeight: heading.lineHeight }
   const fontSize = given.fontSize as number | undefined ?? usual.fontSize
   const lineHeight = given.lineHeight as number | undefined ?? usual.lineHeight
   const isNew = heading !== undefined || given.fontSize !== undefined || given.lineHeight !== undefined
-  return { ...around, fontSize, lineHeight, style: isNew ? { ...given, fontSize, lineHeight } : given }
+  return { ...inherited, fontSize, lineHeight, style: isNew ? { ...given, fontSize, lineHeight } : given }
 }
 
 /** Checks that a child is allowed at its position. Drops whitespace where text is not allowed. */
@@ -86,7 +86,7 @@ function isAllowed (parent: ElementNode, rule: Rule, child: MarkupNode): boolean
   if (isText(child)) {
     if (rule.text) return true
     if (child.text.trim() === '') return false
-    throw new TemplateError('ELEMENTO_FUORI_POSTO', `dentro <${parent.name}> non sta testo`, child.place)
+    throw new TemplateError('ELEMENTO_FUORI_POSTO', `dentro <${parent.name}> il testo non è ammesso`, child.place)
   }
   ruleOf(child)
   if (rule.allows.includes(child.name)) return true
@@ -112,7 +112,6 @@ function readAttribute (node: ElementNode, rule: Rule, name: string, text: strin
   throw new TemplateError(code, message, node.place)
 }
 
-/** True for a piece of text. */
 export function isText (node: MarkupNode | CheckedNode): node is TextNode {
   return node.name === '#text'
 }

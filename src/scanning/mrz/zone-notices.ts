@@ -9,11 +9,11 @@ import { hasKnownForm } from './number-forms.ts'
 import type { Zone } from './parse.ts'
 
 const BAD_DIGITS: Readonly<Record<keyof MrzChecks, string>> = {
-  docNumber: 'La cifra di controllo del numero del documento non torna',
-  birthDate: 'La cifra di controllo della data di nascita non torna',
-  expiryDate: 'La cifra di controllo della scadenza non torna',
-  optionalData: 'La cifra di controllo dei dati facoltativi non torna',
-  composite: 'La cifra di controllo complessiva non torna'
+  docNumber: 'La cifra di controllo del numero del documento non corrisponde',
+  birthDate: 'La cifra di controllo della data di nascita non corrisponde',
+  expiryDate: 'La cifra di controllo della scadenza non corrisponde',
+  optionalData: 'La cifra di controllo dei dati facoltativi non corrisponde',
+  composite: 'La cifra di controllo complessiva non corrisponde'
 }
 const REREAD = 'rileggere la zona'
 

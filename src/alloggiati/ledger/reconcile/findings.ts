@@ -13,8 +13,8 @@ import { readFetches, waitingEnds, type Reading } from './fetches.ts'
 
 /**
  * Derives outcomes of attempts from the receipt of their day. A receipt contains only counts. So the day is one
- * equation over all its attempts. The present states of their submissions do not matter. An outcome is proven only if
- * no other explanation gives the same counts. The function is pure.
+ * equation over the outcomes of all its attempts, whatever the states of their submissions. An outcome is proven only
+ * if no other combination gives the same counts. The function is pure.
  */
 export function deriveFindings (accountDay: AccountDay): DayFindings {
   const { day, now, attempts, submissions, fetches } = accountDay
@@ -97,7 +97,7 @@ function conclude (accountDay: AccountDay, conclusion: Conclusion): Finding[] {
   return forEachSubmission(accountDay, (submission, own) => deriveFinding(submission, own, accountDay, conclusion))
 }
 
-/** The receipt counts fewer than the service confirmed, so every submission of the day is referred to a person. */
+/** The receipt counts fewer than the service confirmed. Refers acquired and unknown submissions to a person. */
 function contradict (accountDay: AccountDay, counts: Counts): DayFindings {
   const note = describeContradiction(accountDay, counts)
   const findings = forEachSubmission(accountDay, (submission, own) => {
@@ -113,7 +113,7 @@ function describeContradiction ({ day, attempts }: AccountDay, counts: Counts): 
   return TEXTS.contradiction(day, counts, sum(attempts.filter(isProvenAcquired)))
 }
 
-/** Refers unknown attempts to a person. The text is about the last attempt. */
+/** Refers submissions whose last attempt is unknown to a person. The text describes that attempt. */
 function refer (
   accountDay: AccountDay, rule: Rule, describe: (attempt: DayAttempt) => string, alarm?: AlarmKind
 ): DayFindings {
@@ -259,25 +259,25 @@ const of = (day: Day) => dayWithArticle('del', day)
 
 const TEXTS = {
   acquired: (day: Day) => `La ricevuta ${of(day)} prova che è stato acquisito`,
-  balanced: (day: Day) => `La ricevuta ${of(day)} torna`,
+  balanced: (day: Day) => `La ricevuta ${of(day)} corrisponde agli invii`,
   notAcquired: (day: Day) => `La ricevuta ${of(day)} prova che non è stato acquisito`,
   tooLate: (day: Day) => `${TEXTS.notAcquired(day)}; la finestra di arrivo è chiusa: va comunicato per altra via`,
-  otherUnknown: (day: Day) => `${TEXTS.notAcquired(day)}, ma un altro tentativo è di esito sconosciuto`,
+  otherUnknown: (day: Day) => `${TEXTS.notAcquired(day)}, ma un altro tentativo ha esito sconosciuto`,
   denied: (day: Day) => `La ricevuta ${of(day)} smentisce la decisione: non risulta acquisito`,
   noReceipt: (day: Day) => `La ricevuta ${of(day)} manca o non è leggibile: può essere stato acquisito oppure no`,
   oneFetch: (day: Day) =>
     `Suggerimento: non acquisito. La ricevuta ${of(day)} non lo conta, ma è stata letta una volta sola`,
   changed: (day: Day) => `La ricevuta ${of(day)} è cambiata fra una lettura e l’altra: non prova nulla`,
   midnight: ({ giorno_da, giorno_a }: DayAttempt) =>
-    `Inviato a cavallo della mezzanotte: può stare nella ricevuta ${of(giorno_da)} o ${of(giorno_a)}`,
+    `Inviato a cavallo della mezzanotte: può risultare nella ricevuta ${of(giorno_da)} o ${of(giorno_a)}`,
   besideMidnight: (day: Day) =>
     `${dayWithArticle('Il', day)} un altro invio è a cavallo della mezzanotte: ` +
       'la ricevuta da sola non prova nulla',
   notExclusive: (day: Day) =>
-    `Suggerimento: acquisito. La ricevuta ${of(day)} torna, ma l’account può essere stato usato anche altrove`,
+    `Suggerimento: acquisito. La ricevuta ${of(day)} corrisponde, ma l’account può essere stato usato anche altrove`,
   suggestion: (day: Day, acquired: boolean) =>
-    `Suggerimento: ${acquired ? '' : 'non '}acquisito. È la sola combinazione che dà la ricevuta ${of(day)}`,
-  ambiguous: (day: Day) => `Più combinazioni danno la ricevuta ${of(day)}: verificare sul portale`,
+    `Suggerimento: ${acquired ? '' : 'non '}acquisito. Solo questa combinazione corrisponde alla ricevuta ${of(day)}`,
+  ambiguous: (day: Day) => `Più combinazioni corrispondono alla ricevuta ${of(day)}: verificare sul portale`,
   contradiction: (day: Day, receipt: Counts, known: Counts) =>
     `La ricevuta ${of(day)} (${formatCounts(receipt)}) non corrisponde agli invii noti (${formatCounts(known)})`
 } as const
