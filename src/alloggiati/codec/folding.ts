@@ -63,7 +63,7 @@ function foldCharacter (char: string): string | undefined {
 /**
  * Reduces a name to its letters in alphabetical order, without diacritics, apostrophes and blanks. The order and
  * division of names do not matter: LI WEI equals WEI LI, DE LUCA ANNA-MARIA equals DELUCA MARIA ANNA. Ä and AE, Ö, Ø
- * and OE, Ü and UE are equal, even across a word end, because E is ignored. Å and AA, Đ and DJ are equal inside a word.
+ * and OE, Ü and UE are equal, even across words, because E is ignored. Å and AA, Đ and DJ are equal inside a word.
  */
 export function nameKey (cognome: string, nome: string): string {
   const words = foldName(`${cognome} ${nome}`.replace(/['’]/g, '')).text.split(/[^A-Z]+/)

@@ -18,7 +18,7 @@ import { DecisioneNonPossibile, InvioCambiato, InvioNonTrovato, NullaDaDecidere 
 import { readAttempts } from './read-ledger.ts'
 import type { BeforeReady } from '../police-hooks.ts'
 import { lockChain, move, moveRows } from './moves.ts'
-import { reserveIn, type Registry, type Reserved, type Submission } from './reserve.ts'
+import { reserveIn, type ReserveContext, type Reserved, type Submission } from './reserve.ts'
 import { sumNights } from './submission-rows.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
@@ -115,10 +115,10 @@ async function settle (
  * @throws the errors of `reserve`
  */
 export function recordDeposit (
-  registry: Registry, submission: Submission, { motivo, protocollo }: Pick<DecisionBody, 'motivo' | 'protocollo'>
+  context: ReserveContext, submission: Submission, { motivo, protocollo }: Pick<DecisionBody, 'motivo' | 'protocollo'>
 ): Promise<Reserved> {
-  return registry.db.transaction(async (tx) => {
-    const reserved = await reserveIn(tx, registry, submission)
+  return context.db.transaction(async (tx) => {
+    const reserved = await reserveIn(tx, context, submission)
     const decided = { decisione: 'depositato' as const, motivo, protocollo, chi: submission.operatore }
     const history = { attempts: [], decidedAcquired: false, proven: false, concerned: UNRESOLVED_ROW_OUTCOMES }
     await settle(tx, { id: reserved.id, stato: 'pronto', versione: 0 }, decided, history)

@@ -17,7 +17,7 @@ export interface Move {
 }
 
 /** The reason on the first link of a submission: accepted with or without a person's confirmation. */
-export const ACCEPTED = { plainly: 'accettato', confirmed: 'accettato con una conferma' } as const
+export const ACCEPTED = { unconfirmed: 'accettato', confirmed: 'accettato con una conferma' } as const
 
 /** Lasts longer than the longest call. After the lease expires, its worker no longer works on the submission. */
 export const LEASE = sql`now() + interval '90 seconds'`

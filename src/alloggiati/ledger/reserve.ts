@@ -39,68 +39,68 @@ export interface Submission {
   versions?: ReadonlyMap<number, number>
   /** A person's confirmation that these are not the guests sent before, or that the excess of guests is right. */
   confirmation?: { motivo: string }
-  /** Records the reference elsewhere. `reserve` calls it in the transaction that inserts the submission. */
+  /** Stores the reference with the Idempotency-Key, in the transaction that inserts the submission. */
   recordReference?: (tx: Transaction, ricevuta: string) => Promise<void>
 }
 
 export interface Reserved { id: number, ricevuta: string }
 
-export type Registry = Pick<LedgerBase, 'db' | 'keys' | 'clock' | 'mode' | 'audit' | 'beforeReady' | 'accountOf'>
+export type ReserveContext = Pick<LedgerBase, 'db' | 'keys' | 'clock' | 'mode' | 'audit' | 'beforeReady' | 'accountOf'>
 
 /**
- * Inserts a submission. From then on its guests are live, so no other submission can include them.
- * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice, SchedineInCorso when those
- * submissions are in progress. A confirmation lifts both errors, unless a guest is certainly the same.
+ * Inserts a submission. From then on its guests are live, so no other submission can include them without confirmation.
+ * @throws SchedineGiaInviate when a guest was or may have been filed, or is listed twice. SchedineInCorso when the
+ * earlier submissions are in progress. A confirmation lifts both errors, unless a guest is certainly the same.
  * @throws OspitiOltreLaPrenotazione when guests exceed their booking. A confirmation lifts this error.
  * @throws SchedineInCorso when guests exceed their booking and one of its submissions is in progress, even if confirmed
  * @throws PrenotazioneCambiata when a booking changed since its guests were read, or belongs to another account
- * @throws InviataConAltroAccount when guests of a booking were sent with another account. A confirmation lifts it
- * @throws PrenotazioneNonTrovata when a booking was deleted, PrenotazioneNonConfermata
+ * @throws InviataConAltroAccount when guests of a booking were sent with another account. A confirmation lifts it.
+ * @throws PrenotazioneNonTrovata when a booking was deleted. PrenotazioneNonConfermata when one is not confirmed.
  * @throws RegistroNonDisponibile, and errors of `beforeReady` hooks
  */
-export function reserve (registry: Registry, submission: Submission): Promise<Reserved> {
-  return registry.db.transaction((tx) => reserveIn(tx, registry, submission))
+export function reserve (context: ReserveContext, submission: Submission): Promise<Reserved> {
+  return context.db.transaction((tx) => reserveIn(tx, context, submission))
 }
 
 /** Does the same as `reserve`, in the caller's transaction. */
-export async function reserveIn (tx: Transaction, registry: Registry, submission: Submission): Promise<Reserved> {
-  const { keys, clock, mode, audit, beforeReady } = registry
+export async function reserveIn (tx: Transaction, context: ReserveContext, submission: Submission): Promise<Reserved> {
+  const { keys, clock, mode, audit, beforeReady } = context
   const { account, records } = submission
   for (const hook of beforeReady) await hook(tx)
   const bookings = bookingsOf(submission)
   const ids = [...new Set(bookings.flatMap((id) => id ?? []))]
-  const places = await lockForShare(tx, ids)
-  refuseChanged(submission, places)
-  // A booking was deleted meanwhile: its guests must not be sent.
-  if (places.size < ids.length) throw new PrenotazioneNonTrovata()
-  for (const [id, { stato }] of places) requireConfirmed({ id, stato })
-  // A unit or an establishment may have changed.
-  const moved = await bookingsElsewhere(registry, tx, account, ids)
+  const locked = await lockForShare(tx, ids)
+  refuseChanged(submission, locked)
+  // If a booking was deleted meanwhile, its guests must not be sent.
+  if (locked.size < ids.length) throw new PrenotazioneNonTrovata()
+  for (const [id, { stato }] of locked) requireConfirmed({ id, stato })
+  // A booking may belong to another account by now.
+  const moved = await bookingsElsewhere(context, tx, account, ids)
   if (moved.length > 0) throw new PrenotazioneCambiata(moved)
   // Always lock the counter before the chain, because different orders could deadlock.
   const ricevuta = await nextReference(tx, clock.today())
   await lockChain(tx)
   const guests = records.map((record, at) => ({ ...record, prenotazione_id: bookings[at]! }))
   const { data_arrivo } = records[0]!
-  const saved = await savedGuestsOf(tx, [...places.keys()], data_arrivo)
+  const saved = await savedGuestsOf(tx, [...locked.keys()], data_arrivo)
   const conflicts = [
     ...await findConflicts(tx, keys, mode, records),
-    ...await findMoved(tx, keys, { account, mode }, guests, { stays: places, saved }),
+    ...await findMoved(tx, keys, { account, mode }, guests, { stays: locked, saved }),
     ...await findOverlaps(tx, keys, mode, guests)
   ]
-  const additions = additionsOf(guests, places, submission.versions && saved)
+  const additions = additionsOf(guests, locked, submission.versions && saved)
   const excess = await findExcess(tx, keys, mode, data_arrivo, additions)
   const elsewhere = await findElsewhere(tx, { account, mode }, data_arrivo, additions)
   const obstacles = { conflicts, excess }
   const confirmed = confirmedOf(submission, obstacles, await readWaiting(tx, referencesOf(obstacles))) ??
     confirmedElsewhere(submission, elsewhere)
-  const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'plainly'])
+  const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'unconfirmed'])
   if (confirmed !== undefined) {
     const { operatore: chi, confirmation } = submission
     await tx.insert(confirmations)
       .values({ invio_id: id, chi, motivo: confirmation!.motivo, precedenti: confirmed.references })
   }
-  await insertRows(tx, registry, submission, id, confirmed?.rows ?? new Set())
+  await insertRows(tx, context, submission, id, confirmed?.rows ?? new Set())
   await submission.recordReference?.(tx, ricevuta)
   await audit.append(tx, auditEntry(submission, { id, ricevuta }, confirmed))
   return { id, ricevuta }
@@ -118,10 +118,10 @@ function bookingsOf ({ bookings, prenotazione_id, records }: Submission): readon
 
 function additionsOf (
   guests: readonly { prenotazione_id: number | null, permanenza: number }[],
-  places: ReadonlyMap<number, LockedBooking>,
+  locked: ReadonlyMap<number, LockedBooking>,
   saved: ReadonlyMap<number, readonly Guest[]> | undefined
 ): Addition[] {
-  return [...places].map(([prenotazione_id, { numero_ospiti, ...stay }]) => ({
+  return [...locked].map(([prenotazione_id, { numero_ospiti, ...stay }]) => ({
     prenotazione_id,
     numero_ospiti,
     stay,
@@ -186,7 +186,7 @@ async function insertSubmission (
 }
 
 async function insertRows (
-  tx: Transaction, { keys }: Registry, submission: Submission, id: number, confirmed: ReadonlySet<number>
+  tx: Transaction, { keys }: ReserveContext, submission: Submission, id: number, confirmed: ReadonlySet<number>
 ): Promise<void> {
   const { account, records, lines, leaders, indices } = submission
   const bookings = bookingsOf(submission)

@@ -12,7 +12,7 @@ import {
   arrivalsOf, firstUndeclared, guestsSentLate, type Arrivals, type ComparedStay, type Undeclared
 } from '../ledger/stay-nights.ts'
 import { scopeOf } from '../ledger/read-ledger.ts'
-import { differingDays } from '../ledger/reconcile/discrepancies.ts'
+import { findDiscrepancies } from '../ledger/reconcile/discrepancies.ts'
 
 /** Bookings read per query. */
 const BATCH = 8000
@@ -97,7 +97,7 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   const { db, mode, today } = comparison
   const until = a !== undefined && a < today ? a : today
   // Runs in parallel with the batches, on another connection.
-  const days = differingDays(db, mode, { from: da, to: until })
+  const days = findDiscrepancies(db, mode, { from: da, to: until })
   days.catch(() => {})
   const count = coverageCounter(comparison)
   const waiting: string[] = []

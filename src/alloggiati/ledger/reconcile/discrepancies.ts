@@ -24,10 +24,10 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
  * at the first day. A call around midnight may belong to either of two days, which are then compared together. They are
  * omitted until the receipts show the day of the call.
  */
-export async function differingDays (
+export async function findDiscrepancies (
   db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }
 ): Promise<CrossCheckResponse['discordanze']> {
-  // Adjacent days are needed too, because a call around midnight may belong to either day.
+  // Days near the period are needed too, because a call around midnight may belong to either of two days.
   const isNear = (day: SQL) => and(
     from === undefined ? undefined : sql`${day} >= ${from}::date - 2`, sql`${day} <= ${to}::date + 2`
   )!
@@ -50,15 +50,15 @@ function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]
   const isUncertain = ({ giorno, incerto }: ReceiptDay) => incerto || around.some(({ esito, isDecided, ...one }) =>
     (esito === '?' || isDecided) && one.giorno_da <= giorno && giorno <= one.giorno_a
   )
-  const places = placeAroundMidnight(new Map(days.filter((day) => !isUncertain(day)).map((day) => {
+  const assignedDays = placeAroundMidnight(new Map(days.filter((day) => !isUncertain(day)).map((day) => {
     const known = sum([{ schedine: day.schedine_inviate, notti: day.notti_inviate }, ofDay(day.giorno)])
     return [day.giorno, subtract(day, known)]
   })), straddlers)
   return days.flatMap(({ giorno, schedine, schedine_inviate }) => {
     const isOpen = straddlers.some((one, at) =>
-      places[at] === undefined && (one.giorno_da === giorno || one.giorno_a === giorno)
+      assignedDays[at] === undefined && (one.giorno_da === giorno || one.giorno_a === giorno)
     )
-    const here = sum([ofDay(giorno), ...straddlers.filter((_, at) => places[at] === giorno)])
+    const here = sum([ofDay(giorno), ...straddlers.filter((_, at) => assignedDays[at] === giorno)])
     const inviate = schedine_inviate + here.schedine
     return isOpen || inviate === schedine ? [] : [{ giorno, inviate, in_ricevuta: schedine }]
   })

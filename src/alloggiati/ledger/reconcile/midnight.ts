@@ -56,16 +56,16 @@ export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDa
   const { day, attempts, submissions } = accountDay
   const straddlers = [...new Set(all.flatMap((each) => each.attempts.filter(isStraddler)))]
   if (straddlers.length === 0) return accountDay
-  const places = placeAroundMidnight(new Map(all.flatMap((each) => {
+  const assignedDays = placeAroundMidnight(new Map(all.flatMap((each) => {
     const rest = restOf(each)
     return rest === undefined ? [] : [[each.day, rest] as const]
   })), straddlers)
-  const placeOf = (attempt: DayAttempt) => places[straddlers.indexOf(attempt)]
-  const isElsewhere = (attempt: DayAttempt) => ![undefined, day].includes(placeOf(attempt))
+  const assignedDayOf = (attempt: DayAttempt) => assignedDays[straddlers.indexOf(attempt)]
+  const isElsewhere = (attempt: DayAttempt) => ![undefined, day].includes(assignedDayOf(attempt))
   return {
     ...accountDay,
     attempts: attempts.filter((attempt) => !isElsewhere(attempt)).map((attempt) =>
-      placeOf(attempt) === day ? { ...attempt, giorno_da: day, giorno_a: day } : attempt
+      assignedDayOf(attempt) === day ? { ...attempt, giorno_da: day, giorno_a: day } : attempt
     ),
     submissions: submissions.map((submission) => ({
       ...submission,

@@ -115,7 +115,7 @@ function lineOf (stay: StayLine): DayBooking {
   return { ...bookingOf(stay), ...day === whole.check_in ? {} : { dal: day }, places }
 }
 
-/** Replaces the index of each remark's guest by the guest's place in the booking. */
+/** Replaces the index of each remark's guest with the guest's place in the booking. */
 function withPlaces (booking: DayBooking): DayBooking {
   const placed = (remarks: readonly Segnalazione[]) =>
     remarks.map((each) => ({ ...each, ospite: placeIn(booking, each.ospite) }))
