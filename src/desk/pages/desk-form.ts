@@ -6,7 +6,7 @@ import { html, type Html } from '#src/lib/html.ts'
 import type { RouteCall } from '#src/identity/index.ts'
 import { fieldId, fieldsHtml, inWords, PUT } from './desk-fields.ts'
 import { NOTHING, refusalAlarm } from './desk-layout.ts'
-import { formToken, openDesk, Refusal, type Answer, type Desk } from './desk-page.ts'
+import { csrfToken, openDesk, Refusal, type Answer, type Desk } from './desk-page.ts'
 import type { Attempt, DeskField, FieldShape, Values } from './field-types.ts'
 import { readPayload, textOf, valuesOf, type Payload } from './form-values.ts'
 import type { FrameTexts } from './texts/frame-texts.ts'
@@ -15,7 +15,7 @@ import type { FrameTexts } from './texts/frame-texts.ts'
 const REPEAT_MS = 250
 const MAX_WAIT_MS = 10_000
 
-/** Names of the hidden fields: the token, the `Idempotency-Key`, and the `ETag` of the shown version. */
+/** Names of the hidden fields: the CSRF token, the `Idempotency-Key`, and the `ETag` of the shown version. */
 const TOKEN = 'modulo'
 const KEY = 'chiave'
 const VERSION = 'versione'
@@ -83,10 +83,10 @@ ${formSecrets(desk, etag)}${hiddenFields(hidden)}<button${
 `
 }
 
-/** The hidden fields of every form: the token, the key against double submits, and the version. */
+/** The hidden fields of every form: the CSRF token, the key against double submits, and the version. */
 export function formSecrets (desk: Desk, etag?: string): Html[] {
   return hiddenFields({
-    [TOKEN]: formToken(desk), [KEY]: randomUUID(), ...etag === undefined ? {} : { [VERSION]: etag }
+    [TOKEN]: csrfToken(desk), [KEY]: randomUUID(), ...etag === undefined ? {} : { [VERSION]: etag }
   })
 }
 

@@ -23,7 +23,7 @@ const FormBody = Type.Record(Type.String(), Type.String({ maxLength: MAX_FIELD_L
 
 const ModuloScaduto = createError('MODULO_SCADUTO', 'Il modulo è scaduto: ricaricare la pagina', 403)
 
-/** The options of every screen. */
+/** The plugin options of every screen. */
 export interface DeskOptions { clock: Clock }
 
 /** Query parameters that every page may have: `esito` selects the notice after a form (see `DONE` in the layout). */
@@ -87,17 +87,17 @@ export interface Desk {
 export type Frame = Pick<Desk, 'request' | 'reply' | 'language' | 'texts'>
 
 /**
- * Call it first in each handler, also of forms: it requires a signed-in person, and checks the token of a form.
- * @throws RedirectError to the sign-in page, from where the person returns
+ * Each handler calls it first. It requires a signed-in person, and checks the CSRF token of a form.
+ * @throws RedirectError to the sign-in page, from where the person returns. ModuloScaduto for a wrong token
  */
 export async function openDesk (request: FastifyRequest, reply: FastifyReply): Promise<Desk> {
   const visitor = await requireVisitor(request)
-  if (request.method === 'POST' && !hasToken(request, visitor)) throw new ModuloScaduto()
+  if (request.method === 'POST' && !hasCsrfToken(request, visitor)) throw new ModuloScaduto()
   const { lingua } = visitor.user.user_metadata
   return deskOf(request, reply, visitor, isLanguage(lingua) ? lingua : undefined)
 }
 
-/** A desk for a person whose right to act was checked before. By default it uses the language of the browser. */
+/** Makes a desk for a person whom the caller has authenticated. The language is the browser's by default. */
 export function deskOf (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor, language = languageOf(request)
 ): Desk {
@@ -124,7 +124,7 @@ export async function openAdministration (request: FastifyRequest, reply: Fastif
   return desk
 }
 
-/** A frame in the browser's language. */
+/** Makes a frame in the browser's language. */
 export function openFrame (request: FastifyRequest, reply: FastifyReply): Frame {
   const language = languageOf(request)
   return { request, reply, language, texts: frameTexts[language] }
@@ -146,12 +146,12 @@ export async function fetchRoute (request: FastifyRequest, call: RouteCall): Pro
   const response = await injectRoute(request, call)
   if (response.statusCode < 400) return response
   const refusal = errorBodyOf(request, response)
-  // `user_not_found` is about the person of the session. With status 404 it is about the person in the URL.
+  // A `user_not_found` with status 404 concerns the person in the URL. Otherwise it concerns the signed-in person.
   const proof = response.statusCode === 404 ? undefined : proofPage(refusal.codice)
   throw proof === undefined ? new Refusal(refusal) : new RedirectError(proof)
 }
 
-/** The error body. Errors of the identity protocol get a general text. Screens replace it by a text for the code. */
+/** The error body. Errors of the identity protocol get a general text, which screens replace with their own. */
 function errorBodyOf (request: FastifyRequest, response: LightMyRequestResponse): ErrorBody {
   const body = response.json<ErrorBody | { error_code: string }>()
   if (!('error_code' in body)) return body
@@ -162,21 +162,21 @@ function errorBodyOf (request: FastifyRequest, response: LightMyRequestResponse)
   }
 }
 
-/** The token of the person's forms. It is bound to the session, so that no other page can submit them. */
-export function formToken (
+/** The CSRF token of a session. Another site does not know it, so it cannot submit the person's forms. */
+export function csrfToken (
   { request: { server }, visitor: { session } }: Pick<Desk, 'request' | 'visitor'>
 ): string {
   return createHmac('sha256', server.identity.keys.derive('desk-form')).update(session.id).digest('base64url')
 }
 
-function hasToken (request: FastifyRequest, visitor: Visitor): boolean {
+function hasCsrfToken (request: FastifyRequest, visitor: Visitor): boolean {
   const { modulo = '' } = request.body as { modulo?: string }
-  const expected = Buffer.from(formToken({ request, visitor }))
+  const expected = Buffer.from(csrfToken({ request, visitor }))
   const presented = Buffer.from(modulo)
   return presented.length === expected.length && timingSafeEqual(presented, expected)
 }
 
-const TAGS: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB', de: 'de-DE', fr: 'fr-FR' }
+const LOCALES: Readonly<Record<Language, string>> = { it: 'it-IT', en: 'en-GB', de: 'de-DE', fr: 'fr-FR' }
 const DAY = { day: '2-digit', month: '2-digit', year: 'numeric' } as const
 const MINUTE = { hour: '2-digit', minute: '2-digit' } as const
 const formats = new Map<string, Intl.DateTimeFormat>()
@@ -185,7 +185,7 @@ const formats = new Map<string, Intl.DateTimeFormat>()
 function format ({ language }: Pick<Frame, 'language'>, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
   const key = `${language} ${JSON.stringify(options)}`
   let kept = formats.get(key)
-  if (kept === undefined) formats.set(key, kept = new Intl.DateTimeFormat(TAGS[language], options))
+  if (kept === undefined) formats.set(key, kept = new Intl.DateTimeFormat(LOCALES[language], options))
   return kept
 }
 
@@ -206,11 +206,11 @@ export function timeText (frame: Pick<Frame, 'language'>, instant: Date): string
   return format(frame, { timeZone: 'Europe/Rome', ...MINUTE }).format(instant)
 }
 
-/** An instant of these weeks, in Italian time, without the year: `28/11, 21:40`. */
+/** An instant a few weeks from now at most, in Italian time, without the year: `28/11, 21:40`. */
 export function shortInstant (frame: Pick<Frame, 'language'>, instant: string): string {
   const { day, month } = DAY
   return format(frame, { timeZone: 'Europe/Rome', day, month, ...MINUTE }).format(new Date(instant))
 }
 
-/** A text in which `{n}` is replaced, e.g. `{n} ospiti`. */
+/** Fills in a text with a placeholder, e.g. `{n} ospiti`. */
 export { fill }

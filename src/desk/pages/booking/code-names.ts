@@ -58,7 +58,7 @@ export async function searchPlaces (desk: Desk, field: string, text: string): Pr
   return optionsOf(lists.flatMap((list) => found[list])).slice(0, FOUND)
 }
 
-/** Replaces each name by its code if exactly one code matches. The police rules check the other names. */
+/** Replaces each name with its code if exactly one code matches. The police rules check the other names. */
 export async function withCodes (desk: Desk, values: Values): Promise<Record<string, string | undefined>> {
   const result: Record<string, string | undefined> = { ...values }
   for (const [name, text = ''] of Object.entries(values)) {
