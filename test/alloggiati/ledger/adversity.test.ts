@@ -12,13 +12,13 @@ import { response, respond } from '#test/alloggiati/service/soap/server.ts'
 import { guestNo, held, invio, production, rowsReply, standIn, type StandIn, until } from '#test/alloggiati/stand-in.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
 import { testClock } from '#test/clock.ts'
-import { ledgerBench } from './bench.ts'
+import { ledgerHarness } from './harness.ts'
 
 /* The ledger when the database fails, around midnight, and in races with other processes. */
 
 /** The shared ledger, which each test resets. */
-const bench = await ledgerBench(t)
-const reset = () => emptied(bench, bench.police)
+const harness = await ledgerHarness(t)
+const reset = () => emptied(harness, harness.police)
 
 /** Makes the database refuse every claim until the returned function is called. */
 async function refuseClaims (sql: postgres.Sql): Promise<() => Promise<unknown>> {
@@ -155,7 +155,7 @@ t.test('the recording of a reply is retried after a database error, unless a tri
     create trigger refuse_outcome before insert on invii_esiti for each row execute function refuse_outcome ()`)
   for (const code of ['53100', 'XX000']) {
     await t.test(`a transient ${code}`, async (t) => {
-      const { sql, worker, reserve, states } = await ledgerBench(t)
+      const { sql, worker, reserve, states } = await ledgerHarness(t)
       await refuse(sql, code, 1)
       await carryOut(await worker(), (await reserve([single()])).id, true)
       t.same(await states(), ['acquisito/acquisita'])
@@ -163,7 +163,7 @@ t.test('the recording of a reply is retried after a database error, unless a tri
   }
   for (const code of ['LC001']) {
     await t.test(`a permanent ${code}`, async (t) => {
-      const { sql, worker, reserve, states } = await ledgerBench(t)
+      const { sql, worker, reserve, states } = await ledgerHarness(t)
       await refuse(sql, code, 1)
       await carryOut(await worker(), (await reserve([single()])).id, true)
       t.same(await states(), ['in_invio/in_corso'], 'the sweep retries it')
@@ -324,7 +324,7 @@ t.test('a reply that contradicts the receipt is kept, and stops the resend', asy
 })
 
 /** Marks a submission in flight as unknown, and decides to send it again. */
-async function decideToResend (sql: Awaited<ReturnType<typeof ledgerBench>>['sql'], id: number): Promise<void> {
+async function decideToResend (sql: Awaited<ReturnType<typeof ledgerHarness>>['sql'], id: number): Promise<void> {
   await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 1, '?', 'scadenza')`
   await sql`update invii set stato = 'sconosciuto' where id = ${id} and stato = 'in_invio'`
   await sql`update invii set stato = 'da_verificare' where id = ${id}`

@@ -11,7 +11,7 @@ import { guestNo, held, invio, production, rowsReply, standIn, until } from '#te
 import { databaseUrl, testDatabase } from '#test/database.ts'
 import { temporaryFolder, type TestApp, writtenWith } from '#test/helper.ts'
 import { administrator, detail, INVII, ledgerServer, sent, unknown } from './administrator.ts'
-import { ledgerBench } from './bench.ts'
+import { ledgerHarness } from './harness.ts'
 import { ledgerOf } from './context.ts'
 
 const SUSPENSION = `${INVII}/sospensione`
@@ -40,9 +40,9 @@ t.test(
     t.match(refused.json(), {
       status: 422, codice: 'INVII_SOSPESI', success: false, error: /POST \/api\/v1\/invii\/sospensione/
     })
-    const unwaited = { prefer: 'respond-async', 'idempotency-key': 'una' }
+    const async = { prefer: 'respond-async', 'idempotency-key': 'una' }
     for (const what of ['first request', 'repeated request with the same key']) {
-      const response = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), unwaited)
+      const response = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), async)
       t.match(response.json(), { status: 422, codice: 'INVII_SOSPESI' }, what)
     }
     const day = await server.call('POST', `${INVII}/giornata`, {}, { prefer: 'respond-async' })
@@ -118,7 +118,7 @@ t.test('a database restored from an older backup sends nothing until an administ
 })
 
 t.test('a restored older database is reported even if a person has suspended sending before', async (t) => {
-  const { db, dataDir, worker, reserve } = await ledgerBench(t)
+  const { db, dataDir, worker, reserve } = await ledgerHarness(t)
   const { id } = await reserve([guestNo(1)])
   await carryOut(await worker(), id, true)
   await suspendSending(db, 'anna', 'ferie')
@@ -167,7 +167,7 @@ t.test('while the chain head is unreadable no guest is sent, and the sweep still
 })
 
 t.test('when the data folder is missing no guest is sent, and the caller gets the reason', async (t) => {
-  const { police, reserve, states, worker, logs, sql, headIn } = await ledgerBench(t)
+  const { police, reserve, states, worker, logs, sql, headIn } = await ledgerHarness(t)
   const folder = join(temporaryFolder(t), 'away')
   const { id } = await reserve([guestNo(1)])
   const mine = await worker({ chainHead: headIn(folder) })
@@ -184,7 +184,7 @@ t.test('when the data folder is missing no guest is sent, and the caller gets th
 })
 
 t.test('a truncated chain that only the dispatch detects stops the Send, and raises an alarm at once', async (t) => {
-  const { police, reserve, states, worker, logs, headIn, db } = await ledgerBench(t)
+  const { police, reserve, states, worker, logs, headIn, db } = await ledgerHarness(t)
   const folder = temporaryFolder(t)
   const { id } = await reserve([guestNo(1)])
   const testCall = held()
@@ -213,7 +213,7 @@ t.test('no guest is sent twice when an older copy replaces the database of runni
     }
     t.equal(police.callsOf('Send').length, 1)
   })
-  await t.test('two processes with separate folders: each compares before it handles a request', async (t) => {
+  await t.test('two processes with separate folders: one that did not send detects the older database', async (t) => {
     const { police, servers: [first, second], replace } = await replaceable(t, before, 'apart')
     await sent(first, [guestNo(2)])
     await sweep(await ledgerOf(second, police))
@@ -259,7 +259,7 @@ async function copyOf (t: Test, url: string): Promise<string> {
 }
 
 /**
- * Starts two servers on a copy of the database of `before`. `replace` replaces their database by a new copy.
+ * Starts two servers on a copy of the database of `before`. `replace` replaces their database with a new copy.
  * @param before a closed server that has sent one guest
  */
 async function replaceable (t: Test, before: TestApp, folders: 'together' | 'apart') {

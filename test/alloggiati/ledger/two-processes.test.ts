@@ -20,9 +20,9 @@ const INVIO = '/api/alloggiati/invio'
 const REPLY_MS = 30
 
 /** Shared servers. Each test uses its own guests, and checks only its own Sends. */
-const { police, flights, post, sql } = await twoServers(t)
+const { police, inFlight, post, sql } = await twoServers(t)
 
-t.test('one of 20 concurrent identical requests to two processes is sent, and the others name it', async (t) => {
+t.test('one of 20 identical requests to two processes is sent, and the others get its reference', async (t) => {
   const acquired = reset()
   const responses = await Promise.all(Array.from({ length: 20 }, (_, n) => post(n, invio([guestNo(1)]))))
   const winners = responses.filter(({ status }) => status === 200)
@@ -32,10 +32,10 @@ t.test('one of 20 concurrent identical requests to two processes is sent, and th
   t.equal(police.callsOf('Send').length, 1)
   t.equal(police.callsOf('Test').length, 1)
   t.equal(acquired().length, 1)
-  t.equal(flights.most, 1)
+  t.equal(inFlight.max, 1)
 })
 
-t.test('20 concurrent guests through two processes are acquired once each, with one call at a time', async (t) => {
+t.test('20 concurrent guests through two processes are acquired once each, with one Send at a time', async (t) => {
   const acquired = reset()
   const [{ before } = { before: 0 }] = await sql<{ before: number }[]>`
     select coalesce(max(id), 0)::int as before from invii`
@@ -44,7 +44,7 @@ t.test('20 concurrent guests through two processes are acquired once each, with 
   t.equal(new Set(responses.map(({ ricevuta }) => ricevuta)).size, 20)
   t.equal(acquired().length, 20)
   t.same(twice(acquired()), [])
-  t.equal(flights.most, 1, 'never two Sends in flight')
+  t.equal(inFlight.max, 1, 'never two Sends in flight')
   t.same(await sql`select stato, nota from invii where stato <> 'acquisito'`, [])
   const claims = await sql<{ process: string }[]>`
     select distinct split_part(proprietario, '/', 2) as process from invii where id > ${before}`
@@ -62,29 +62,29 @@ t.test('20 overlapping lists through two processes send every guest at most once
   t.same(twice(acquired()), [])
   const confirmed = responses.flatMap(({ status }, at) => status === 200 ? lists[at]! : [])
   t.equal(acquired().length, confirmed.length)
-  t.equal(flights.most, 1)
+  t.equal(inFlight.max, 1)
 })
 
 /** Resets the calls of the police. Returns a function that reads the rows acquired since. */
 function reset (): () => string[] {
   police.calls.length = 0
-  flights.most = 0
+  inFlight.max = 0
   const before = police.acquired().length
   return () => police.acquired().slice(before)
 }
 
-/** A slow police that counts concurrent Sends. */
+/** Starts two servers on one database, and a slow police service that counts concurrent Sends. */
 async function twoServers (t: Test) {
   const police = await standIn(t)
-  const flights = { now: 0, most: 0 }
+  const inFlight = { now: 0, max: 0 }
   police.firstByte = async (operation) => {
-    if (operation === 'Send') flights.most = Math.max(flights.most, ++flights.now)
+    if (operation === 'Send') inFlight.max = Math.max(inFlight.max, ++inFlight.now)
   }
   police.on.Send = (socket, received) => {
     const call = received as Call
     police.acquire(call.rows)
     sleep(REPLY_MS).then(() => {
-      flights.now--
+      inFlight.now--
       response(successReply(call))(socket, call)
     }, t.fail)
   }
@@ -114,7 +114,7 @@ async function twoServers (t: Test) {
       if (!isAny(UNDER_WAY_STATES)) return { status: isAny(ACQUIRED_STATES) ? 200 : 422, ricevuta }
     }
   }
-  return { police, flights, post, sql }
+  return { police, inFlight, post, sql }
 }
 
 /* The ledger commits an attempt before the first byte is sent, so the attempt remains when the process is killed. */
@@ -137,7 +137,7 @@ t.test('when the first byte of a Send arrives, the dispatch is already committed
   t.same(seen, [{ stato: 'in_invio', riga: 'in_corso', numero: 1, tentativo: null }])
 })
 
-t.test('a Send of a server killed before the reply is unknown after the lease, and is not repeated', async (t) => {
+t.test('a Send of a killed server is unknown after the lease expires, and is not repeated', async (t) => {
   const { police, environ, server, sql } = await realServer(t)
   const reply = held()
   police.on.Send = reply.behaviour

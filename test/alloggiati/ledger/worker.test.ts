@@ -13,13 +13,13 @@ import { response, respond } from '#test/alloggiati/service/soap/server.ts'
 import { successReply, guestNo, held, refusalReply, rowsReply, until } from '#test/alloggiati/stand-in.ts'
 import { testClock } from '#test/clock.ts'
 import { build } from '#test/helper.ts'
-import { ledgerBench } from './bench.ts'
+import { ledgerHarness } from './harness.ts'
 
 /* The steps of one submission, its worker, and the rows that are sent. */
 
 /** The shared ledger, which each test resets. */
-const bench = await ledgerBench(t)
-const reset = () => emptied(bench, bench.police)
+const harness = await ledgerHarness(t)
+const reset = () => emptied(harness, harness.police)
 
 t.test('a test call with the same rows precedes the Send', async (t) => {
   const { police, worker, reserve, states } = await reset()
@@ -477,7 +477,7 @@ t.test('ready submissions of an abandoned account end, and a person decides on u
 })
 
 t.test('submissions of a killed process end even without credentials', async (t) => {
-  const { police, sql, url, reserve, expire, states } = await ledgerBench(t)
+  const { police, sql, url, reserve, expire, states } = await ledgerHarness(t)
   const [flying, taken, ready] = [await reserve([guestNo(1)]), await reserve([guestNo(2)]), await reserve([guestNo(3)])]
   await leftByKilledProcess(sql, flying, taken)
   await expire()

@@ -8,13 +8,13 @@ import type { TestApp } from '#test/helper.ts'
 import { behave, misbehave, type Attacked } from './police.ts'
 import { MISBEHAVIOURS, type Misbehaviour } from './table.ts'
 
-/** Long enough to commit a dispatch on a busy machine. */
-const SLOW_MS = 2500
-/** More than one packet, so that a request can be interrupted in its middle. */
+/** Timeout of the client. Long enough to commit a dispatch on a busy machine. */
+const TIMEOUT_MS = 2500
+/** More than one packet, so that a request can be interrupted in the middle. */
 const MANY_ROWS = 400
 
 /** For each verdict the expected row outcomes, the outcome of the last attempt, and the response to the caller. */
-const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; body: object }>> = {
+const EXPECTED: Partial<Record<State, { righe: string[]; tentativo: string; body: object }>> = {
   acquisito: { righe: ['acquisita'], tentativo: 'K', body: { success: true } },
   parziale: {
     righe: ['acquisita', 'rifiutata'],
@@ -32,21 +32,21 @@ const WRITTEN: Partial<Record<State, { righe: string[]; tentativo: string; body:
   }
 }
 
-/** Lets the police misbehave in every way at one operation, and tries each guest a second time. */
+/** Makes the police service misbehave in every way at one operation, and sends each guest a second time. */
 export async function attack (t: Test, operation: Attacked): Promise<void> {
   for (const slow of [false, true]) {
     const police = await standIn(t)
-    const server = await production(t, police, {}, slow ? { times: { soapTimeoutMs: SLOW_MS } } : {})
+    const server = await production(t, police, {}, slow ? { times: { soapTimeoutMs: TIMEOUT_MS } } : {})
     const chosen = MISBEHAVIOURS.filter(
       (each) => (each.slow ?? false) === slow && !(each.rows && operation === 'GenerateToken')
     )
     let next = 0
     for (const misbehaviour of chosen) {
-      await t.test(`a police that ${misbehaviour.name}`, async (t) => {
+      await t.test(`a police service that ${misbehaviour.name}`, async (t) => {
         // A login has no rows that could make its request longer.
         const isCutOff = misbehaviour.when === 'first-byte' && operation !== 'GenerateToken'
         const guests = Array.from({ length: isCutOff ? MANY_ROWS : 2 }, () => guestNo(next++))
-        await suffer(t, { police, server, operation, misbehaviour, body: (some = guests) => invio(some), guests })
+        await checkVerdict(t, { police, server, operation, misbehaviour, body: (some = guests) => invio(some), guests })
       })
     }
     await t.test('no submission is resent automatically, and no guest is acquired twice', async (t) => {
@@ -68,7 +68,7 @@ interface Case {
   body (guests?: object[]): object
 }
 
-async function suffer (t: Test, one: Case): Promise<void> {
+async function checkVerdict (t: Test, one: Case): Promise<void> {
   const { police, server: { app, call, logs }, operation, misbehaviour, body, guests } = one
   await misbehave(police, operation, misbehaviour, guests.length)
   const before = { acquired: police.acquired().length, startedCalls: police.startedCalls.length }
@@ -87,7 +87,7 @@ async function suffer (t: Test, one: Case): Promise<void> {
     righe: string[]
     esito: string | null
   }
-  const expected = WRITTEN[stato]!
+  const expected = EXPECTED[stato]!
   t.ok(verdictOf(operation, misbehaviour).includes(stato), `${stato} is a correct verdict`)
   t.match(answered, {
     ...expected.body,
@@ -109,12 +109,12 @@ async function suffer (t: Test, one: Case): Promise<void> {
   const acquired = police.acquired().length - before.acquired
   if (stato === 'acquisito') t.equal(acquired, guests.length)
   if (stato === 'parziale') t.equal(acquired, 1)
-  if (stato === 'non_inviato' || stato === 'rifiutato') t.equal(acquired, 0, 'the answer is true: nothing was acquired')
-  await again(t, one, { stato, ricevuta, acquired: before.acquired })
+  if (stato === 'non_inviato' || stato === 'rifiutato') t.equal(acquired, 0, 'no guest was acquired')
+  await sendAgain(t, one, { stato, ricevuta, acquired: before.acquired })
 }
 
-/** Sends the same guests again, while the police responds correctly. */
-async function again (
+/** Sends the same guests again, while the police service responds correctly. */
+async function sendAgain (
   t: Test, { police, server: { call }, body, guests }: Case, first: { stato: State, ricevuta: string, acquired: number }
 ): Promise<void> {
   await behave(police)

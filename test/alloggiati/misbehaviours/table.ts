@@ -39,12 +39,12 @@ const close: Behaviour = (socket) => socket.end()
 const nothing: Behaviour = () => {}
 const raw = (text: string | Buffer): Behaviour => (socket) => socket.end(text)
 const all = (rows: number) => Array.from({ length: rows }, () => true)
-const fine = (operation: string, rows: number) =>
+const success = (operation: string, rows: number) =>
   successReply({ operation, rows: Array.from({ length: rows }, () => '') })
 const bodyOf =
   (change: (body: string) => string | Buffer, ...headers: string[]) =>
     (operation: string, rows: number): Behaviour =>
-      respond('200 OK', change(fine(operation, rows)), ...(headers.length > 0 ? headers : [XML]))
+      respond('200 OK', change(success(operation, rows)), ...(headers.length > 0 ? headers : [XML]))
 const status = (line: string, body = '', ...headers: string[]) => () => respond(line, body, ...headers)
 const outcomes =
   (change: (rows: number) => [outcomes: boolean[], valid?: number]) => (operation: string, rows: number) =>
@@ -58,10 +58,10 @@ const fault11 = (code: string) =>
   `<faultcode>soap:${code}</faultcode><faultstring>non riuscito</faultstring></soap:Fault></soap:Body></soap:Envelope>`
 const fault = (text: string) => status('500 Internal Server Error', text, XML)
 
-/** The successful reply, one character at a time. */
-function dripping (pause: number, text: (operation: string, rows: number) => string): Misbehaviour['act'] {
+/** Sends the successful reply one character at a time. */
+function dripping (pause: number): Misbehaviour['act'] {
   return (operation, rows) => (socket) => {
-    const body = text(operation, rows)
+    const body = success(operation, rows)
     const bytes = [
       `HTTP/1.1 200 OK\r\n${XML}\r\nContent-Length: ${Buffer.byteLength(body)}\r\nConnection: close\r\n\r\n`,
       ...body
@@ -85,7 +85,7 @@ function whole (body: string): string {
 const cut = (body: string, sent: number) =>
   `HTTP/1.1 200 OK\r\n${XML}\r\nContent-Length: ${body.length}\r\n\r\n${body.slice(0, sent)}`
 const late = (operation: string, rows: number): Behaviour => (socket, received) => {
-  setTimeout(() => response(fine(operation, rows))(socket, received), 10_000).unref()
+  setTimeout(() => response(success(operation, rows))(socket, received), 10_000).unref()
 }
 const accented = (body: string) =>
   body
@@ -93,31 +93,31 @@ const accented = (body: string) =>
     .replace('<esito>true</esito></result>', '<esito>true</esito><ErroreDes>già verificato</ErroreDes></result>')
 
 export const MISBEHAVIOURS: readonly Misbehaviour[] = [
-  ...those({ acquires: 'none', verdict: NOT_SENT, when: 'refused' }, { 'refuses the connection': () => nothing }),
-  ...those({ acquires: 'none', verdict: EITHER, when: 'connected' }, {
+  ...group({ acquires: 'none', verdict: NOT_SENT, when: 'refused' }, { 'refuses the connection': () => nothing }),
+  ...group({ acquires: 'none', verdict: EITHER, when: 'connected' }, {
     'accepts and closes': () => close,
     'greets like a mail server': () => raw('220 mail.example.com ESMTP\r\n')
   }),
-  ...those({ acquires: 'none', verdict: UNKNOWN, when: 'first-byte' }, {
+  ...group({ acquires: 'none', verdict: UNKNOWN, when: 'first-byte' }, {
     'resets at the first bytes': () => reset
   }),
-  ...those({ acquires: 'none', verdict: EITHER, when: 'first-byte' }, {
-    'finds it too large at the first bytes': status('413 Content Too Large')
+  ...group({ acquires: 'none', verdict: EITHER, when: 'first-byte' }, {
+    'replies 413 at the first bytes': status('413 Content Too Large')
   }),
-  ...those({ acquires: 'none', verdict: UNKNOWN }, {
+  ...group({ acquires: 'none', verdict: UNKNOWN }, {
     'resets before it acquires': () => reset,
     'replies 401': status('401 Unauthorized', '', 'WWW-Authenticate: Negotiate'),
     'replies 403': status('403 Forbidden', page, HTML),
     'replies 408': status('408 Request Timeout'),
     'replies 429': status('429 Too Many Requests', '', 'Retry-After: 1'),
-    'has a fault 1.2 of the client': fault(fault12('Sender')),
-    'has a fault 1.1 of the client': fault(fault11('Client'))
+    'replies a SOAP 1.2 client fault': fault(fault12('Sender')),
+    'replies a SOAP 1.1 client fault': fault(fault11('Client'))
   }),
-  ...those({ acquires: 'all', verdict: UNKNOWN }, {
+  ...group({ acquires: 'all', verdict: UNKNOWN }, {
     'resets after it has acquired': () => reset,
-    'closes without a word': () => close,
-    'cuts the reply': (operation, rows) => raw(cut(fine(operation, rows), -100)),
-    'cuts the reply by one byte': (operation, rows) => raw(cut(fine(operation, rows), -1)),
+    'closes without a reply': () => close,
+    'cuts the reply': (operation, rows) => raw(cut(success(operation, rows), -100)),
+    'cuts the reply by one byte': (operation, rows) => raw(cut(success(operation, rows), -1)),
     'replies with bytes that are not HTTP': () => raw('grazie\r\n\r\n'),
     'replies HTML with status 500': status('500 Internal Server Error', page, HTML),
     'replies an empty 502': status('502 Bad Gateway'),
@@ -126,67 +126,67 @@ export const MISBEHAVIOURS: readonly Misbehaviour[] = [
     redirects: status('307 Temporary Redirect', '', 'Location: http://127.0.0.1:9/'),
     'replies HTML with status 200': status('200 OK', page, HTML),
     'replies an empty 200': status('200 OK', '', XML),
-    'replies a successful body with status 500': (operation, rows) => respond('500 Oops', fine(operation, rows), XML),
-    'has a fault 1.2 of the server': fault(fault12('Receiver')),
-    'has a fault 1.1 of the server': fault(fault11('Server')),
-    'has a fault with a status that never reaches the service': status('404 Not Found', fault12('Receiver'), XML),
+    'replies a success with status 500': (operation, rows) => respond('500 Oops', success(operation, rows), XML),
+    'replies a SOAP 1.2 server fault': fault(fault12('Receiver')),
+    'replies a SOAP 1.1 server fault': fault(fault11('Server')),
+    'replies a SOAP fault with status 404': status('404 Not Found', fault12('Receiver'), XML),
     'replies malformed XML': bodyOf((body) => body.replace(/<\/\w+Response>/, '')),
     'replies with a DOCTYPE': bodyOf((body) => body.replace('?>', '?><!DOCTYPE x [<!ENTITY y "z">]>')),
-    'replies the element of the operation beside': (operation, rows) =>
-      response(fine(operation === 'Send' ? 'Test' : 'Send', rows)),
+    'replies to another operation': (operation, rows) =>
+      response(success(operation === 'Send' ? 'Test' : 'Send', rows)),
     'replies without a namespace': bodyOf((body) => body.replace(' xmlns="AlloggiatiService"', '')),
-    'replies hugely': bodyOf((body) => `${body}${' '.repeat(21 * 1024 * 1024)}`),
+    'replies with 21 MiB': bodyOf((body) => `${body}${' '.repeat(21 * 1024 * 1024)}`),
     'replies compressed': bodyOf((body) => gzipSync(body), XML, 'Content-Encoding: gzip'),
     'replies ISO-8859-1 and calls it UTF-8': bodyOf((body) => Buffer.from(accented(body), 'latin1')),
-    'spells a boolean in its own way': bodyOf((body) => body.replaceAll('>true<', '>True<'))
+    'writes True for true': bodyOf((body) => body.replaceAll('>true<', '>True<'))
   }),
-  ...those({ acquires: 'all', verdict: UNKNOWN, slow: true }, {
-    'hangs after it has acquired': () => nothing, 'replies too late': late, trickles: dripping(50, fine)
+  ...group({ acquires: 'all', verdict: UNKNOWN, slow: true }, {
+    'hangs after it has acquired': () => nothing, 'replies too late': late, trickles: dripping(50)
   }),
-  ...those({ acquires: 'none', verdict: NOT_SENT }, { 'replies 404': status('404 Not Found', page, HTML) }),
-  ...those({ acquires: 'all', verdict: UNKNOWN, rows: true }, {
-    'counts more than it took': outcomes((rows) => [all(rows), rows + 1]),
-    'counts none': outcomes((rows) => [all(rows), 0]),
+  ...group({ acquires: 'none', verdict: NOT_SENT }, { 'replies 404': status('404 Not Found', page, HTML) }),
+  ...group({ acquires: 'all', verdict: UNKNOWN, rows: true }, {
+    'counts more rows than it acquired': outcomes((rows) => [all(rows), rows + 1]),
+    'counts no row': outcomes((rows) => [all(rows), 0]),
     'answers for fewer rows': outcomes((rows) => [all(rows - 1)]),
     'answers for more rows': outcomes((rows) => [all(rows + 1)]),
-    'answers for no row': (operation, rows) => response(fine(operation, rows).replace(/<result>.*<\/result>/, '')),
-    'refuses for a reason of its own': refusal('ERRORE_GENERICO'),
-    'refuses the token beside rows that it took': (operation, rows) =>
-      response(fine(operation, rows).replace(
+    'answers for no row': (operation, rows) => response(success(operation, rows).replace(/<result>.*<\/result>/, '')),
+    'refuses with a general error': refusal('ERRORE_GENERICO'),
+    'refuses the token, but lists acquired rows': (operation, rows) =>
+      response(success(operation, rows).replace(
         '<esito>true</esito><ErroreCod/><ErroreDes/>',
         '<esito>false</esito><ErroreCod/><ErroreDes>TOKEN_NON_VALIDO</ErroreDes>'
       ))
   }),
-  ...those({ acquires: 'first', verdict: UNKNOWN, rows: true }, {
+  ...group({ acquires: 'first', verdict: UNKNOWN, rows: true }, {
     'counts a refused row': outcomes((rows) => [all(rows).fill(false, 1), rows])
   }),
-  ...those({ acquires: 'none', verdict: NOT_SENT, rows: true }, {
+  ...group({ acquires: 'none', verdict: NOT_SENT, rows: true }, {
     'refuses the token': refusal('TOKEN_NON_VALIDO'),
     'refuses an expired token': refusal('TOKEN_SCADUTO'),
     'refuses the account': refusal('AUTENTICAZIONE_FALLITA'),
     'refuses a parameter': refusal('ERRORE_PARAMETRO_ERRATO')
   }),
-  ...those({ acquires: 'none', verdict: ['rifiutato'], rows: true }, {
+  ...group({ acquires: 'none', verdict: ['rifiutato'], rows: true }, {
     'refuses every row': outcomes((rows) => [all(rows).fill(false)])
   }),
-  ...those({ acquires: 'first', verdict: ['parziale'], rows: true }, {
+  ...group({ acquires: 'first', verdict: ['parziale'], rows: true }, {
     'refuses one row': outcomes((rows) => [all(rows).fill(false, 1)])
   }),
-  ...those({ acquires: 'all', verdict: ACQUIRED }, {
+  ...group({ acquires: 'all', verdict: ACQUIRED }, {
     'replies ISO-8859-1': bodyOf(
       (body) => Buffer.from(accented(body), 'latin1'), 'Content-Type: text/xml; charset=iso-8859-1'
     ),
     'replies with a byte order mark': bodyOf((body) => `\ufeff${body}`),
-    'replies in chunks of one byte': (operation, rows) => raw(chunked(fine(operation, rows))),
-    'asks to go on before it replies': (operation, rows) =>
-      raw(`HTTP/1.1 100 Continue\r\n\r\n${whole(fine(operation, rows))}`),
-    'says 1 for true': bodyOf((body) => body.replaceAll('>true<', '>1<')),
-    'is slow of speech': dripping(1, fine)
+    'replies in chunks of one byte': (operation, rows) => raw(chunked(success(operation, rows))),
+    'replies 100 Continue first': (operation, rows) =>
+      raw(`HTTP/1.1 100 Continue\r\n\r\n${whole(success(operation, rows))}`),
+    'writes 1 for true': bodyOf((body) => body.replaceAll('>true<', '>1<')),
+    'replies slowly': dripping(1)
   })
 ]
 
-/** Several misbehaviours that differ only in their `act`. */
-function those (
+/** Makes misbehaviours that differ only in name and `act`. */
+function group (
   facts: Omit<Misbehaviour, 'name' | 'act'>, acts: Record<string, Misbehaviour['act']>
 ): Misbehaviour[] {
   return Object.entries(acts).map(([name, act]) => ({ name, act, ...facts }))

@@ -4,9 +4,8 @@ import { ricevute_letture } from '#drizzle/tables/alloggiati.ts'
 import { invii_decisioni } from '#drizzle/tables/decisions.ts'
 import { invii, invii_transizioni } from '#drizzle/tables/ledger.ts'
 import { move, moveRows } from '#src/alloggiati/ledger/moves.ts'
-import { differingDays } from '#src/alloggiati/ledger/reconcile/discrepancies.ts'
-import { reconcileDays } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
-import { reconcileDay } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
+import { findDiscrepancies } from '#src/alloggiati/ledger/reconcile/discrepancies.ts'
+import { reconcileDay, reconcileDays } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
 import { unprovenDays } from '#src/alloggiati/receipts/receipt-days.ts'
 import { SoapTransportError } from '#src/alloggiati/service/soap/errors.ts'
 import { ledgerWithHistory, type LedgerWithHistory } from '#test/alloggiati/ledger/ledger-with-history.ts'
@@ -47,7 +46,7 @@ t.test('the first receipt confirms guests that the reply reported as acquired', 
   t.same(w.errors(), [])
 })
 
-t.test('when the receipt of one day cannot be stored, the other days continue', async (t) => {
+t.test('when the receipt of one day cannot be stored, the other days are still reconciled', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const ids = [await w.sent({ at: '2026-11-19T17:00:00Z', seen: 'K' }), await w.sent({ at: SENT, seen: 'K' })]
   const { fetchReceipt } = w.archive
@@ -116,7 +115,7 @@ t.test('when others use the account, its receipt does not prove acquisition', as
     await w.exclusive()
     const id = await w.sent({ at: SENT, seen: '?', taken: 0 })
     const byHand = await w.sent({ at: SENT, seen: '?', taken: 0 })
-    await file(w, byHand)
+    await fileOnPortal(w, byHand)
     await w.acquired(SENT, 4, 3)
     await jobAt(w, '06:00')
     t.match(await w.stateOf(id), { stato: 'da_verificare', nota: /^Suggerimento: acquisito/ })
@@ -124,7 +123,7 @@ t.test('when others use the account, its receipt does not prove acquisition', as
   })
 })
 
-async function file ({ db }: LedgerWithHistory, id: number): Promise<void> {
+async function fileOnPortal ({ db }: LedgerWithHistory, id: number): Promise<void> {
   await db.transaction(async (tx) => {
     await move(tx, id, { da: 'sconosciuto', a: 'da_verificare', chi: 'prova', perche: 'in carico' })
     const [submission] = await tx.select({ versione: invii.versione }).from(invii).where(eq(invii.id, id))
@@ -184,7 +183,7 @@ t.test('guests sent around midnight who are on neither receipt raise an alarm, a
 })
 
 function differing ({ db }: LedgerWithHistory) {
-  return differingDays(db, 'sandbox', { from: DAY, to: NEXT })
+  return findDiscrepancies(db, 'sandbox', { from: DAY, to: NEXT })
 }
 
 t.test('a receipt that counts fewer guests than the replies is reported once, and a decision is final', async (t) => {
@@ -212,13 +211,13 @@ t.test('a receipt that counts fewer guests than the replies is reported once, an
 t.test('a submission that waits for a resend is stopped when the receipt counts its first call', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.exclusive()
-  const id = await resumed(w, 2)
+  const id = await waitingForResend(w, 2)
   await jobAt(w, '06:00')
   t.match(await w.stateOf(id), { stato: 'ricevuto', rows: 'acquisita acquisita' })
   t.test('a submission that was already resent raises an alarm about a possible duplicate', async (t) => {
     const w = await ledgerWithHistory(t, SENT)
     await w.exclusive()
-    const id = await resumed(w, 2)
+    const id = await waitingForResend(w, 2)
     await w.call(id, { at: `${NEXT}T04:00:00Z`, seen: 'K' })
     await jobAt(w, '06:00')
     t.match(await w.stateOf(id), {
@@ -229,7 +228,8 @@ t.test('a submission that waits for a resend is stopped when the receipt counts 
   })
 })
 
-async function resumed (w: LedgerWithHistory, taken: number): Promise<number> {
+/** A submission with a lost reply that a person decided to send again. */
+async function waitingForResend (w: LedgerWithHistory, taken: number): Promise<number> {
   const id = await w.sent({ at: SENT, seen: '?', taken })
   await w.db.transaction(async (tx) => {
     await move(tx, id, { da: 'sconosciuto', a: 'da_verificare', chi: 'admin', perche: 'in carico' })

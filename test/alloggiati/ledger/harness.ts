@@ -17,14 +17,14 @@ import { testClock } from '#test/clock.ts'
 import { testDatabase } from '#test/database.ts'
 import { temporaryFolder, writtenWith } from '#test/helper.ts'
 
-/** The properties of a submission other than its guests. */
+/** Optional properties of a submission, which have defaults. */
 export type More = Partial<Pick<Submission, 'account' | 'id_appartamento'>>
 
 /**
  * The ledger with its own database and a police stand-in on loopback. Without a server no job runs. For the ledger,
  * each `worker` is a separate process.
  */
-export async function ledgerBench (t: Test) {
+export async function ledgerHarness (t: Test) {
   const police = await standIn(t)
   const { db, sql, url } = await testDatabase(t)
   const dataDir = temporaryFolder(t)
