@@ -12,7 +12,7 @@ import { lockStay, type GuestPlace } from './stays.ts'
 const overwrite = Object.fromEntries(GuestFields.map((name) => [name, sql.raw(`excluded.${name}`)]))
 
 /**
- * Replaces the guest list of the booking by `dati`. Item *i* is guest *i*, whose row keeps its id. Rows past the end
+ * Replaces the guest list of the booking with `dati`. Item *i* is guest *i*, whose row keeps its id. Rows past the end
  * are deleted. The booking's row is locked first, so that concurrent saves run one after the other.
  * @param guestsRemoved hooks of other areas for removed guests
  * @param noteDone further writes in the same transaction

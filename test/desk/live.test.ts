@@ -44,7 +44,7 @@ t.test('the stream of a page reports changes without names, and ends with the se
   t.notMatch(String(headers['set-cookie']), 'novita', 'a person does not return to the stream after the sign-in')
 })
 
-t.test('the server goes on when a client leaves before its stream begins', async (t) => {
+t.test('the server still works when clients disconnect before their stream begins', async (t) => {
   const server = await buildDesk(t)
   const browser = await signedIn(server)
   const { port } = new URL(await listen(server.app))

@@ -84,15 +84,15 @@ t.test(
     const port = await listen(app)
     const waiting = await openSocket(t, port, target('GET', '/prova/attesa', KEEP))
     const open = await openSocket(t, port, target('GET', '/prova/corso', KEEP))
-    const until = async (part: string) => {
+    const read = async (part: string) => {
       for (let seen = ''; !seen.includes(part);) seen += String(((await once(open, 'data')) as [Buffer])[0])
     }
     begun.write('inizio')
-    await until('inizio')
+    await read('inizio')
 
     const closed = app.close()
     begun.end('fine')
-    await until('0\r\n\r\n')
+    await read('0\r\n\r\n')
     open.write(target('GET', '/health/live', KEEP))
     const [answer] = (await once(open, 'data')) as [Buffer]
     const [head = '', body = ''] = answer.toString().split('\r\n\r\n')
@@ -108,7 +108,6 @@ t.test(
   }
 )
 
-/** An endless stream. */
 const endless = () => new Readable({ read () { this.push(Buffer.alloc(65_536, 32)) } })
 
 t.test('a client that does not read does not delay shutdown, with a buffer or a stream', async (t) => {
@@ -156,7 +155,7 @@ t.test('during the shutdown delay the server works as usual, but is not ready', 
   const port = await listen(app)
   const open = await openSocket(t, port)
   t.match(await ask(open, '/health/ready'), /^HTTP\/1\.1 200 /)
-  const drained = app.beginShutdown()
+  const shutdown = app.beginShutdown()
   for (const socket of [open, await openSocket(t, port)]) {
     t.match(await ask(socket), /^HTTP\/1\.1 200 [^]*connection: KEEP-alive/i)
   }
@@ -164,8 +163,8 @@ t.test('during the shutdown delay the server works as usual, but is not ready', 
   t.match(ready, /^HTTP\/1\.1 503 /)
   t.match(ready, /SERVIZIO_OCCUPATO/)
   app.endShutdown()
-  await drained
-  t.pass('endShutdown ends the drain at once')
+  await shutdown
+  t.pass('endShutdown ends the delay at once')
 })
 
 t.test('after the delay, open connections close with their next response, and new ones are refused', async (t) => {
@@ -173,15 +172,15 @@ t.test('after the delay, open connections close with their next response, and ne
   const port = await listen(app)
   const [used, unused] = [await openSocket(t, port), await openSocket(t, port)]
   for (const socket of [used, unused]) await ask(socket)
-  const drained = app.beginShutdown()
+  const shutdown = app.beginShutdown()
   await until(() => !app.server.listening)
   await t.rejects(openSocket(t, port), { code: 'ECONNREFUSED' })
   const ended = once(used, 'end')
   t.match(await ask(used), /^HTTP\/1\.1 200 [^]*connection: close/i)
   await ended
-  t.equal(await Promise.race([drained, 'open']), 'open', 'an idle connection stays open')
-  const [end] = await Promise.all([once(unused, 'end'), drained.then(async () => await app.close())])
-  t.same(end, [], 'and closes when the drain time ends')
+  t.equal(await Promise.race([shutdown, 'open']), 'open', 'an idle connection stays open')
+  const [end] = await Promise.all([once(unused, 'end'), shutdown.then(async () => await app.close())])
+  t.same(end, [], 'and closes after a second delay')
 })
 
 const TEXT = 'x'.repeat(40 * 1024)
@@ -241,7 +240,7 @@ t.test('bodies kept until the response are limited to 64 MiB per caller', async 
   t.equal(await waiting, 400, 'a body that waits is read when there is room')
 })
 
-t.test('a body frees its slot when the response is sent before its end', async (t) => {
+t.test('a body frees its slot when the response is sent before the body ends', async (t) => {
   const headers = { 'content-type': 'application/json', connection: 'keep-alive' }
   const send = async (extra: Record<string, string>) => {
     const request = target('POST', '/auth/v1/token?grant_type=password', { ...headers, ...extra })
@@ -266,18 +265,18 @@ t.test('unfinished bodies of callers without credentials do not block callers wi
     return socket
   }
   for (let n = 0; n < 64; n++) await hold(`127.0.0.${2 + Math.floor(n / 16)}`)
-  const headed = { 'x-api-key': API_KEY }
+  const credentials = { 'x-api-key': API_KEY }
   const answer = await app.inject({
-    method: 'POST', url: '/api/saveOspiti', headers: headed, payload: { testo: TEXT }
+    method: 'POST', url: '/api/saveOspiti', headers: credentials, payload: { testo: TEXT }
   })
   t.equal(answer.statusCode, 400)
 })
 
 t.test('a client that sends almost no bytes of a large body is disconnected', async (t) => {
   const { app } = await build(t, {}, undefined, { times: { stalledBodyMs: 400 } })
-  const hasty = await listen(app)
+  const port = await listen(app)
   const headers = { 'x-api-key': API_KEY, 'content-type': 'application/json', 'content-length': String(TEXT.length) }
-  const slow = await openSocket(t, hasty, `${target('POST', '/api/saveOspiti', headers)}{"`)
+  const slow = await openSocket(t, port, `${target('POST', '/api/saveOspiti', headers)}{"`)
   await once(slow.resume(), 'close')
   const answer = await app.inject({
     method: 'POST', url: '/api/saveOspiti', headers: { 'x-api-key': API_KEY }, payload: { testo: TEXT }
@@ -296,7 +295,7 @@ t.test('a body with a file may have few fields, not counting separators inside i
   t.not(texts.json().dettagli?.[0].messaggio, 'ha troppi campi')
 })
 
-t.test('malformed HTTP bytes are refused, and cannot contain a hidden request', async (t) => {
+t.test('malformed HTTP bytes are refused, and cannot smuggle a request', async (t) => {
   const { cases, faults } = await runRawCorpus(port)
   t.same(faults, [])
   t.ok(cases > 50)

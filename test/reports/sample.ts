@@ -1,6 +1,6 @@
 import type { TestApp } from '#test/helper.ts'
 
-/** Rows of a financial report in the contract's format. Each amount is ten cents plus the row's number in euros. */
+/** Rows of a financial report in the contract's format. Row `n` has payouts of `n`.10 and 0.20 euros. */
 export function sampleRows (count: number): Record<string, unknown>[] {
   return Array.from({ length: count }, (_, at) => ({
     listingId: `L${at % 3}`,

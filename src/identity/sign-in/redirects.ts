@@ -11,7 +11,7 @@ const MAX_DECODINGS = 4
 
 /**
  * Returns an allowed URL for a redirect: a URL of this service, of a front end (`CORS_ORIGINS`), or in `REDIRECT_URLS`.
- * Its path must have the same meaning for every parser. Replaces any other URL by the first front end's. Returns the
+ * Its path must have the same meaning for every parser. Replaces any other URL with the first front end's. Returns the
  * URL in its parsed form, because browsers may parse the original text in another way.
  */
 export function allowedRedirect (

@@ -19,7 +19,7 @@ const LATIN = new Map(Array.from((
 const SELECTORS = /[\p{Default_Ignorable_Code_Point}\p{Emoji_Modifier}\u20E3]/u
 
 /**
- * Replaces a character by simpler ones: its base letter, or Latin letters of the same sound. Empty for an invisible
+ * Replaces a character with simpler ones: its base letter, or Latin letters of the same sound. Empty for an invisible
  * modifier, undefined when there is no simpler form.
  */
 function simplify (character: string): string | undefined {

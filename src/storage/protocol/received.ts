@@ -111,7 +111,7 @@ function fromBase64 (text: string): string {
   return isUtf8(bytes) ? bytes.toString() : refuseBytes()
 }
 
-/** The form parser replaces bytes that are not UTF-8 by U+FFFD. @throws StorageError */
+/** The form parser replaces bytes that are not UTF-8 with U+FFFD. @throws StorageError */
 function fromField (text: string): string {
   return text.includes('\ufffd') ? refuseBytes() : text
 }

@@ -248,9 +248,9 @@ t.test('tokens of an external provider', async (t) => {
     const lists = [[bare, forged(shop)], [withSecret, forged(shop)], [withSecret, forged(withOurs)]] as const
     // Rotates, so that each kind of token is sent in each of these ways.
     const ways = [
-      ['by itself', SOMEWHERE, {}],
+      ['alone', SOMEWHERE, {}],
       ['to an administrator’s route', ADMINS, {}],
-      ['beside the API key', SOMEWHERE, { 'x-api-key': API_KEY }]
+      ['with the API key', SOMEWHERE, { 'x-api-key': API_KEY }]
     ] as const
     for (const [l, [server, tokens]] of lists.entries()) {
       t.ok(tokens.length > 80)

@@ -23,7 +23,7 @@ t.test('a password-only session signs out only password-only sessions', async (t
   for (const scope of ['others', 'global', 'local'] as const) {
     const [half, other] = [await signedIn(person), await signedIn(person)]
     t.equal((await half.auth.signOut({ scope })).error, null)
-    t.equal(await letIn(client), 200, `${scope}: the owner goes on`)
+    t.equal(await letIn(client), 200, `${scope}: the owner continues`)
     const { error } = await other.auth.getUser()
     t.equal(error?.name, scope === 'local' ? undefined : 'AuthSessionMissingError')
   }

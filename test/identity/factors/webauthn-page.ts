@@ -17,7 +17,7 @@ export interface Page {
   evaluate<T> (expression: string): Promise<T>
   /** Sets whether the devices can verify their person. */
   knowPerson (isKnown: boolean): Promise<void>
-  /** Replaces the devices by another person's. */
+  /** Replaces the devices with another person's. */
   changeDevices (): Promise<void>
 }
 

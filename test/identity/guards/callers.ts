@@ -94,7 +94,7 @@ export async function callers (test: TestApp): Promise<Caller[]> {
       mayCall: nobody
     },
     {
-      name: "a token beside another person's key",
+      name: "a token with another person's key",
       headers: { ...bearer(ada.token), 'x-api-key': (await key(anna.id, SCOPES)).apiKey },
       mayCall: nobody
     },

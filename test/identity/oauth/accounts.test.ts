@@ -433,7 +433,7 @@ t.test('a token with another key, client, time or nonce is refused', async (t) =
       'Passed nonce and nonce in id_token should either both exist or not.'],
     ['without the nonce that is given', { id_token: await idToken(), nonce: 'uno' },
       'Passed nonce and nonce in id_token should either both exist or not.'],
-    ['beside another access token', { id_token: await idToken({ at_hash: 'x' }), access_token: 'a' }, 'Bad ID token'],
+    ['with another access token', { id_token: await idToken({ at_hash: 'x' }), access_token: 'a' }, 'Bad ID token'],
     ['not there', {}, 'id_token required']
   ]
   for (const [name, body, msg] of cases) {

@@ -124,7 +124,7 @@ t.test('operators', async (t) => {
     t.equal(
       (await app.inject({ url: '/auth/v1/user', headers: { ...bearer(person), apikey: backendKey } })).statusCode,
       200,
-      "clients send it beside the person's token"
+      "clients send it with the person's token"
     )
   })
 })

@@ -14,9 +14,9 @@ export interface Case { level: Level, quarters: number, layout: Layout, lines: s
 const SURNAMES = ['ROSSI', 'DE SANTIS', 'MUELLER', 'OYELARAN', 'KOWALSKA', 'LI', 'VAN DEN BERG', 'NGUYEN', 'IBRAHIMI']
 const NAMES = ['MARIA', 'GIAN LUCA', 'ANNA', 'JEAN BAPTISTE', 'OLA', 'YU', 'FRANCESCO SAVERIO', 'KATARZYNA', 'ZOE']
 const STATES = ['ITA', 'FRA', 'D', 'POL', 'ESP', 'GBR', 'USA', 'CHN', 'NLD', 'ROU', 'UKR', 'BRA']
-const SIGNS = 'ABCDEFGHJKLMNPRSTUVWXYZ0123456789'
+const CHARACTER_SET = 'ABCDEFGHJKLMNPRSTUVWXYZ0123456789'
 const CODES: Partial<Record<Layout['name'], string>> = { 'MRV-A': 'V', 'MRV-B': 'V', TD1: 'I', FRA: 'ID', TD2: 'I' }
-/** Scales lines of all layouts to nearly the length of a passport's, for images of two megapixels. */
+/** Characters of a passport's line, and their size in pixels. Lines of all layouts get about the same width. */
 const CHARACTERS = 44
 const SIZE = 46
 
@@ -28,7 +28,7 @@ export function cases (count: number, seed = 1): Case[] {
     const level = LEVELS[Math.floor(n / LAYOUTS.length) % LEVELS.length]!
     const quarters = Math.floor(n / (LAYOUTS.length * LEVELS.length)) % 4
     const lines = zone(layout, random)
-    return { level, quarters, layout, lines, shot: shots(level, SIZE * CHARACTERS / layout.length, n, random) }
+    return { level, quarters, layout, lines, shot: shotOf(level, SIZE * CHARACTERS / layout.length, n, random) }
   })
 }
 
@@ -42,7 +42,7 @@ export async function pictureOf (
 
 function zone (layout: Layout, random: () => number): string[] {
   const pick = <T>(list: ArrayLike<T>) => list[Math.floor(random() * list.length)]!
-  const text = (length: number) => Array.from({ length }, () => pick(SIGNS)).join('')
+  const text = (length: number) => Array.from({ length }, () => pick(CHARACTER_SET)).join('')
   const state = layout.nationality ?? pick(STATES)
   return writeZone(layout, {
     code: CODES[layout.name] ?? 'P',
@@ -59,9 +59,9 @@ function zone (layout: Layout, random: () => number): string[] {
   })
 }
 
-function shots (level: Level, size: number, seed: number, random: () => number): Shot {
-  const between = (least: number, most: number) => least + random() * (most - least)
-  const whole = (least: number, most: number) => Math.round(between(least, most))
+function shotOf (level: Level, size: number, seed: number, random: () => number): Shot {
+  const between = (min: number, max: number) => min + random() * (max - min)
+  const whole = (min: number, max: number) => Math.round(between(min, max))
   if (level === 'clean') return { ...CLEAN, size: Math.round(size), seed }
   if (level === 'by hand') {
     return {
