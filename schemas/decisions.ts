@@ -103,7 +103,7 @@ export type PoliceAccount = Static<typeof PoliceAccount>
 export const PoliceAccountBody = Closed(
   {
     canale_esclusivo: Type.Boolean({
-      description: '`true`: con questo account invia soltanto questo server, e una ricevuta che torna è una prova'
+      description: '`true`: con questo account invia soltanto questo server, e una ricevuta che corrisponde è una prova'
     })
   },
   { examples: [{ canale_esclusivo: true }] }

@@ -36,7 +36,7 @@ const FoundZone = Closed({
 export const OcrResponse = Closed({
   text: Type.String({ description: 'Il testo; vuoto con solo_mrz' }),
   mrz: Nullable(Type.Array(Type.String(), {
-    description: 'Le righe della prima zona. Null se non ce n’è, o se le cifre di controllo tornano ma ' +
+    description: 'Le righe della prima zona. Null se non ce n’è, o se le cifre di controllo sono giuste ma ' +
       'la foto non mostra bene tutti i caratteri: allora le righe stanno solo in `zone`'
   })),
   zone: Type.Array(FoundZone, { description: 'Le zone di tutti i documenti della foto' }),

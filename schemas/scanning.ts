@@ -85,7 +85,7 @@ export const ParsedMrz = Closed({
   expiryDate: ZoneDay,
   issuingCountry: Type.String(),
   valid: Type.Boolean({
-    description: 'Tutte le cifre di controllo tornano, e nell’immagine si vede ogni carattere'
+    description: 'Tutte le cifre di controllo sono giuste, e nell’immagine si vede ogni carattere'
   }),
   checks: MrzChecks,
   layout: OneOf(MRZ_LAYOUTS),

@@ -90,7 +90,7 @@ function isAllowed (parent: ElementNode, rule: Rule, child: MarkupNode): boolean
   }
   ruleOf(child)
   if (rule.allows.includes(child.name)) return true
-  throw new TemplateError('ELEMENTO_FUORI_POSTO', `<${child.name}> non può stare dentro <${parent.name}>`, child.place)
+  throw new TemplateError('ELEMENTO_FUORI_POSTO', `<${child.name}> non è ammesso dentro <${parent.name}>`, child.place)
 }
 
 function ruleOf (node: ElementNode): Rule {

@@ -54,7 +54,7 @@ export const TRANSITIONS: readonly Transition[] = [
   { da: 'da_verificare', a: 'pronto', serve: 'reinvia', perche: 'decisione: inviare di nuovo, rischio accettato' },
   { da: 'da_verificare', a: 'depositato_altrove', serve: 'depositato', perche: 'decisione: comunicato per altra via' },
   { da: 'da_verificare', a: 'annullato', serve: 'annulla', perche: 'decisione: abbandonato' },
-  { da: 'acquisito', a: 'ricevuto', serve: 'ricevuta', perche: 'la ricevuta del giorno torna' },
+  { da: 'acquisito', a: 'ricevuto', serve: 'ricevuta', perche: 'la ricevuta del giorno corrisponde' },
   { da: 'acquisito', a: 'da_verificare', perche: 'la ricevuta contraddice' },
   { da: 'parziale', a: 'da_verificare', perche: 'la ricevuta contraddice' }
 ]
