@@ -25,7 +25,7 @@ const NAV = [
 const SEARCH = '/ricerca'
 
 /** The notices after a form, by the word in the URL (`?esito=salvato`). */
-const DONE: Readonly<Record<string, keyof FrameTexts>> = {
+const NOTICES: Readonly<Record<string, keyof FrameTexts>> = {
   salvato: 'doneSaved', creato: 'doneCreated', eliminato: 'doneDeleted', inviato: 'doneSent'
 }
 
@@ -70,7 +70,7 @@ ${modeLine(frame)}${isAlone ? NOTHING : bar(frame)}</header>
 <main id="main" tabindex="-1"${isWide ? html` class="wide"` : NOTHING}>
 <div class="head"><h1>${title}</h1>${actions}</div>
 <p class="alarm" id="offline" role="alert" hidden>${texts.offline}</p>
-${doneNotice(frame, DONE, texts)}${content}
+${doneNotice(frame, NOTICES, texts)}${content}
 </main>
 </body>
 </html>

@@ -26,7 +26,7 @@ const ModuloScaduto = createError('MODULO_SCADUTO', 'Il modulo è scaduto: ricar
 /** The plugin options of every screen. */
 export interface DeskOptions { clock: Clock }
 
-/** Query parameters that every page may have: `esito` selects the notice after a form (see `DONE` in the layout). */
+/** Query parameters that every page may have: `esito` selects the notice after a form (`NOTICES` in the layout). */
 const DeskQuery = { esito: Type.Optional(Type.String({ maxLength: 20 })) }
 
 /**

@@ -21,7 +21,7 @@ export const POLICE = '/polizia'
 const CHECK = `${POLICE}/prova`
 const SUSPENSION = `${POLICE}/sospensione`
 /** The notices of this page's own forms. */
-const DONE = { collegata: 'connected', sospesi: 'isSuspended', ripresi: 'resumed' } as const
+const NOTICES = { collegata: 'connected', sospesi: 'isSuspended', ripresi: 'resumed' } as const
 
 /** The values of the page that no route returns. */
 interface Shown {
@@ -83,7 +83,7 @@ async function show (desk: Desk, clock: Clock, shown: Shown): Promise<FastifyRep
   return showDesk(desk, {
     title: texts.title,
     isFaulty: shown.failure !== undefined || shown.attempt !== undefined,
-    content: html`${doneNotice(desk, DONE, texts)}${suspension.body.sospeso ? form : NOTHING}${figures(desk, due)}
+    content: html`${doneNotice(desk, NOTICES, texts)}${suspension.body.sospeso ? form : NOTHING}${figures(desk, due)}
 ${openSection(desk, clock, due)}${submissions}
 <section aria-labelledby="servizio"><h2 id="servizio">${texts.service}</h2>
 ${shown.failure === undefined ? NOTHING : alarm(shown.failure)}
