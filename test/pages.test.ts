@@ -42,10 +42,10 @@ t.test('pages stay short, and the pages of areas have the same headings', async 
   const wrong = pages.flatMap(({ path }) => {
     const text = read(path)
     const lines = text.split('\n').length - 1
-    const most = LIMITS.find(([pattern]) => pattern.test(path))?.[1] ?? Infinity
+    const max = LIMITS.find(([pattern]) => pattern.test(path))?.[1] ?? Infinity
     const found = [...text.matchAll(/^## (.*)$/gm)].map(([, heading]) => heading).join()
     const isArea = /^src\/[a-z]+\/README/.test(path)
-    return lines > most || (isArea && found !== HEADINGS.join()) ? [`${path}: ${lines} lines, ${found}`] : []
+    return lines > max || (isArea && found !== HEADINGS.join()) ? [`${path}: ${lines} lines, ${found}`] : []
   })
   t.same(wrong, [])
 })

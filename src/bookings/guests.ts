@@ -29,9 +29,9 @@ export function saveGuests (
   return db.transaction(async (tx) => {
     const { numero_ospiti: places, ...stay } = await lockStay(tx, prenotazione_id)
     const faults = guestDayFaults(dati, stay)
-    const most = faults.length > 0 ? 0 : peakOccupancy(dati.map((guest) => guestDays(guest, stay)))
-    if (most > places) {
-      faults.push({ campo: 'dati', messaggio: `ha ${most} ospiti in una notte, ma la prenotazione è per ${places}` })
+    const peak = faults.length > 0 ? 0 : peakOccupancy(dati.map((guest) => guestDays(guest, stay)))
+    if (peak > places) {
+      faults.push({ campo: 'dati', messaggio: `ha ${peak} ospiti in una notte, ma la prenotazione è per ${places}` })
     }
     if (faults.length > 0) throw new CampiNonValidi(...faults)
     await noteChange(tx, prenotazione_id)

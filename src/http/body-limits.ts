@@ -46,8 +46,8 @@ export default fp<BodyLimitOptions>(async function bodyLimits (app, { stalledBod
     const isLarge = length > LARGE || headers['transfer-encoding'] !== undefined
     if (!isLarge) return payload
     if (routeOptions.config.holdsBody) {
-      const most = routeOptions.bodyLimit
-      finished(reply.raw, await takeBytes(request, length < most ? length : most))
+      const limit = routeOptions.bodyLimit
+      finished(reply.raw, await takeBytes(request, length < limit ? length : limit))
     } else {
       const giveBack = await acquireSlot(request)
       finished(payload, giveBack)

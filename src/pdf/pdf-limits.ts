@@ -26,13 +26,13 @@ const LIMITS = {
   codeBytes: [1_000, 'byte di un codice QR'],
   images: [50, 'immagini'],
   bytes: [32 * 1024 * 1024, 'byte del PDF']
-} as const satisfies Record<string, [most: number, words: string]>
+} as const satisfies Record<string, [max: number, words: string]>
 
 export const [SOURCE_MAX] = LIMITS.source
 export const [ROWS_MAX] = LIMITS.rows
 
 /** @throws TemplateError when `count` exceeds the limit */
 export function checkLimit (limit: keyof typeof LIMITS, count: number, place?: Place): void {
-  const [most, words] = LIMITS[limit]
-  if (count > most) throw new TemplateError('LIMITE_SUPERATO', `troppo grande: al massimo ${most} ${words}`, place)
+  const [max, words] = LIMITS[limit]
+  if (count > max) throw new TemplateError('LIMITE_SUPERATO', `troppo grande: al massimo ${max} ${words}`, place)
 }

@@ -13,8 +13,8 @@ export interface Scenario {
 }
 
 /** Returns a violation when the value exceeds its limit. */
-export function bounded (what: string, value: number, most: number): string[] {
-  return value <= most ? [] : [`${what}: ${Math.round(value)} is more than ${most}`]
+export function bounded (what: string, value: number, max: number): string[] {
+  return value <= max ? [] : [`${what}: ${Math.round(value)} is more than ${max}`]
 }
 
 /** Runs the work, and returns the elapsed milliseconds. */

@@ -205,7 +205,7 @@ t.test('three days of failures suspend a webhook and write an event, and an admi
 
 t.test('Retry-After delays the next attempt, by at most four hours', async (t) => {
   const receiver = await startReceiver(t)
-  for (const [header, least, most] of [['3600', 3590, 3600], ['999999', 14_000, 14_400]] as const) {
+  for (const [header, min, max] of [['3600', 3590, 3600], ['999999', 14_000, 14_400]] as const) {
     receiver.behave = answer(503, { 'retry-after': header })
     const { id } = await add(receiver.url, NEW_BOOKING)
     const before = receiver.received.length
@@ -213,7 +213,7 @@ t.test('Retry-After delays the next attempt, by at most four hours', async (t) =
     await until(async () => (await find(id)).errori_di_fila === 1)
     const [delivery] = await deliveries(id)
     const seconds = (Date.parse(delivery!.prossimo_tentativo!) - Date.now()) / 1000
-    t.ok(seconds > least && seconds <= most, `${header}: ${seconds}`)
+    t.ok(seconds > min && seconds <= max, `${header}: ${seconds}`)
     await create(call)
     await until(async () => (await find(id)).in_coda === 2)
     t.equal(receiver.received.length, before + 1, 'no other delivery is sent meanwhile')
@@ -372,9 +372,9 @@ async function round (outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DE
 }
 
 /** Days until the webhook is suspended, at most `most`. `outcomeOf` simulates the receiver. */
-async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], most = 40) {
+async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], maxDays = 40) {
   let passed = 0
-  while (passed < most * DAY_MS) {
+  while (passed < maxDays * DAY_MS) {
     if ((await round(outcomeOf)).includes('sospeso')) break
     const ms = Math.max(await untilNext() ?? HOUR_MS, 0)
     await pass(ms)

@@ -92,7 +92,7 @@ export async function settle (
 ): Promise<Settled> {
   const { stato_http, errore, at: quando, durationMs: durata_ms } = outcome
   const asked = Math.min((outcome.retryAfterMs ?? 0) / 1000, MAX_DELAY_SECONDS)
-  const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, longest: MAX_DELAY_SECONDS })
+  const delay = (failures: number) => backOff(failures, { first: firstDelayMs / 1000, max: MAX_DELAY_SECONDS })
   const isGood = stato_http !== null && stato_http >= 200 && stato_http < 300
   return await db.transaction(async (tx) => {
     // Locks the webhook, because concurrent attempts also count its failures.

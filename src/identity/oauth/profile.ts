@@ -60,8 +60,8 @@ function metadataOf (
 }
 
 /** A text that PostgreSQL can store, without NUL and lone surrogates. Undefined for a text that is too long. */
-function text (value: unknown, longest: number): string | undefined {
-  if (typeof value !== 'string' || value.trim() === '' || value.length > longest) return undefined
+function text (value: unknown, maxLength: number): string | undefined {
+  if (typeof value !== 'string' || value.trim() === '' || value.length > maxLength) return undefined
   return /\p{Cc}/u.test(value) || !value.isWellFormed() ? undefined : value
 }
 

@@ -194,10 +194,10 @@ function badSort (problem: string): AuthError {
   return validationFailed(`Bad Sort Parameters: ${problem}`)
 }
 
-function count (text: string, name: string, usual: number, largest: number): number {
+function count (text: string, name: string, usual: number, max: number): number {
   if (text === '') return usual
   if (!/^\d+$/.test(text)) throw validationFailed(`Bad Pagination Parameters: ${name}`)
-  return Math.min(Number(text) || usual, largest)
+  return Math.min(Number(text) || usual, max)
 }
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }

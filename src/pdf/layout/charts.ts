@@ -9,14 +9,14 @@ import { listAt, type Build } from './build.ts'
 import { symbolsOf } from '../text/emoji.ts'
 import { fitted } from './inline.ts'
 
-/** A few round numbers from `least` to `most`. Requires least <= 0 <= most. Returns 0 and 1 when both are zero. */
-export function ticks (least: number, most: number): number[] {
-  const span = most - least
+/** A few round numbers from `min` to `max`. Requires min <= 0 <= max. Returns 0 and 1 when both are zero. */
+export function ticks (min: number, max: number): number[] {
+  const span = max - min
   if (span === 0) return [0, 1]
   const rough = span / 4
   const power = 10 ** Math.floor(Math.log10(rough))
   const step = [1, 2, 2.5, 5, 10].find((factor) => factor * power >= rough)! * power
-  const [first, last] = [Math.floor(least / step), Math.ceil(most / step)]
+  const [first, last] = [Math.floor(min / step), Math.ceil(max / step)]
   // Round to remove floating-point errors such as 0.30000000000000004.
   return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)))
 }
@@ -51,7 +51,7 @@ export function chart (node: Checked<'bar-chart' | 'line-chart'>, build: Build):
   const width = build.bodyWidth
   const drawn = points.map(({ value }) => value)
   const scale = ticks(Math.min(0, ...drawn), Math.max(0, ...drawn))
-  const [least, most] = [scale[0]!, scale.at(-1)!]
+  const [min, max] = [scale[0]!, scale.at(-1)!]
   const step = (width - LEFT) / points.length
   const frame: Frame = {
     points,
@@ -60,7 +60,7 @@ export function chart (node: Checked<'bar-chart' | 'line-chart'>, build: Build):
     step,
     color: values.color ?? build.accent,
     x: (at) => LEFT + step * (at + 0.5),
-    y: (value) => TOP + (height - TOP - BOTTOM) * (most - value) / (most - least)
+    y: (value) => TOP + (height - TOP - BOTTOM) * (max - value) / (max - min)
   }
   const isWhole = scale.every(Number.isInteger)
   const written = (value: number) => {

@@ -61,9 +61,9 @@ export const oneOf = <const W extends string>(words: readonly W[]): Reader<W> =>
   (value) => words.find((word) => word === value)
 
 /** A number between two bounds, both inclusive. */
-export const number = (least: number, most: number): Reader<number> => (value) => {
+export const number = (min: number, max: number): Reader<number> => (value) => {
   if (!/^\d{1,6}(\.\d{1,4})?$/.test(value)) return undefined
-  return Number(value) >= least && Number(value) <= most ? Number(value) : undefined
+  return Number(value) >= min && Number(value) <= max ? Number(value) : undefined
 }
 
 /** A path in the data: `mesi.0.righe`. */

@@ -58,6 +58,6 @@ function notWhole (text: string) {
   return { fault: isImpossible ? 'impossible' as const : 'incomplete' as const, text }
 }
 
-function isAbove (digits: string, most: number): boolean {
-  return /^\d\d$/.test(digits) && Number(digits) > most
+function isAbove (digits: string, max: number): boolean {
+  return /^\d\d$/.test(digits) && Number(digits) > max
 }

@@ -119,17 +119,17 @@ async function * inStretches (
   chunk: number,
   held: 0 | 1
 ): AsyncGenerator<{ bytes: Buffer, isLast: boolean }> {
-  const most = STRETCH_CHUNKS * chunk
+  const size = STRETCH_CHUNKS * chunk
   let waiting: Buffer[] = []
   let length = 0
   for await (const piece of pieces) {
     waiting.push(piece)
     length += piece.length
-    if (length < most + held) continue
+    if (length < size + held) continue
     const joined = waiting.length === 1 ? piece : Buffer.concat(waiting, length)
     let start = 0
-    for (; length >= most + held; length -= most, start += most) {
-      yield { bytes: joined.subarray(start, start + most), isLast: false }
+    for (; length >= size + held; length -= size, start += size) {
+      yield { bytes: joined.subarray(start, start + size), isLast: false }
     }
     waiting = [joined.subarray(start)]
   }

@@ -11,13 +11,13 @@ import { waitAtMost } from '#src/lib/wait-at-most.ts'
 export const LEASE = sql`now() + interval '2 minutes'`
 
 /** Seconds between attempts. The delay doubles after each failure. */
-interface Delays { first: number, longest: number }
+interface Delays { first: number, max: number }
 
-const DELAYS: Delays = { first: 60, longest: 3600 }
+const DELAYS: Delays = { first: 60, max: 3600 }
 
 /** Back-off in seconds after one or more failures. Jitter of up to a tenth spreads tasks that failed together. */
-export function backOff (failures: number, { first, longest } = DELAYS): number {
-  return Math.min(first * 2 ** (failures - 1), longest) * (1 - Math.random() / 10)
+export function backOff (failures: number, { first, max } = DELAYS): number {
+  return Math.min(first * 2 ** (failures - 1), max) * (1 - Math.random() / 10)
 }
 
 export function inSeconds (seconds: number) {

@@ -75,8 +75,8 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
     request: FastifyRequest, files: readonly (StoredFile & { transform?: Transform })[], seconds: number
   ): Promise<string[]> {
     const isPersonal = files.some(({ bucket }) => isOfTheProduct(bucket) && !namedFiles.isWritable(bucket))
-    const longest = isPersonal ? MAX_LIFETIME_SECONDS.personal : MAX_LIFETIME_SECONDS.other
-    const signed = await issueLinks(request, links, files, Math.min(seconds, longest))
+    const max = isPersonal ? MAX_LIFETIME_SECONDS.personal : MAX_LIFETIME_SECONDS.other
+    const signed = await issueLinks(request, links, files, Math.min(seconds, max))
     return files.map(({ bucket, name, transform }, at) =>
       `/${transform ? 'render/image' : 'object'}/sign/${bucket}/${name}?token=${signed[at]!.token}`)
   }

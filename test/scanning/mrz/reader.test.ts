@@ -55,7 +55,7 @@ const zones = LAYOUTS.map((layout) => (
 /** Photos taken by hand in poor light, the same in every run. Each one is used for two layouts. */
 const shots: Shot[] = [11, 12, 13].map((seed) => {
   const random = generator(seed)
-  const between = (least: number, most: number) => least + random() * (most - least)
+  const between = (min: number, max: number) => min + random() * (max - min)
   return {
     size: Math.round(between(18, 44)),
     angle: between(-9, 9),

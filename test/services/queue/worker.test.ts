@@ -3,9 +3,9 @@ import { backOff, queueWorker } from '#src/services/queue/worker.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 
 t.test('backOff doubles with each failure up to a maximum', async (t) => {
-  for (const [failures, longest] of [[1, 60], [2, 120], [3, 240], [6, 1920], [7, 3600], [100_000, 3600]] as const) {
+  for (const [failures, max] of [[1, 60], [2, 120], [3, 240], [6, 1920], [7, 3600], [100_000, 3600]] as const) {
     const delay = backOff(failures)
-    t.ok(delay > longest * 0.9 && delay <= longest, `${failures}`)
+    t.ok(delay > max * 0.9 && delay <= max, `${failures}`)
   }
 })
 

@@ -29,14 +29,14 @@ export function findCells (columns: Columns, count: number, textLength: number, 
 
 function placed (columns: Columns, count: number, pitch: number, first: number): Cells | undefined {
   const confidences = Float32Array.from({ length: columns.count }, (_, at) => confidence(column(columns, at)))
-  const [least, most] = [Math.max(3, Math.floor(pitch * (1 - LEEWAY))), Math.ceil(pitch * (1 + LEEWAY))]
+  const [min, max] = [Math.max(3, Math.floor(pitch * (1 - LEEWAY))), Math.ceil(pitch * (1 + LEEWAY))]
   const steps: Int16Array[] = []
   let scores = confidences.map((score, at) => at < first ? -Infinity : score)
   for (let n = 1; n < count; n++) {
     const next = new Float32Array(columns.count).fill(-Infinity)
     const from = new Int16Array(columns.count).fill(-1)
-    for (let at = least; at < columns.count; at++) {
-      for (let step = least; step <= Math.min(most, at); step++) {
+    for (let at = min; at < columns.count; at++) {
+      for (let step = min; step <= Math.min(max, at); step++) {
         const score = scores[at - step]! - (step - pitch) ** 2 / (pitch * pitch) * STRETCH_COST
         if (score > next[at]!) [next[at], from[at]] = [score, at - step]
       }

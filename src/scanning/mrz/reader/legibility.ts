@@ -146,7 +146,7 @@ function isClearEnd (
 
 function judge (
   each: CharacterSight, usual: { ink: number, height: number }, needed: { margin: number, height: number },
-  least = 0
+  minSum = 0
 ): Judged {
   const { ink, paper, height, margin, gap, oddity, isEnded } = each
   if (isEnded && isHiddenOrWhole(each, usual)) return SEEN
@@ -156,7 +156,7 @@ function judge (
   const isLikely = gap <= BOUNDS.gap && oddity <= BOUNDS.oddity
   if (neededSum === TWO_VIEWS.whole && isLikely && margin >= needed.margin) return SEEN
   const fault = isBleached ? 'riflesso' : 'mosso'
-  return { legibility: 'dubbia', neededSum: isLikely ? Math.max(least, neededSum) : Infinity, fault }
+  return { legibility: 'dubbia', neededSum: isLikely ? Math.max(minSum, neededSum) : Infinity, fault }
 }
 
 /** False for a worn filler: where the ink comes off, letters may have lost a part, too. */

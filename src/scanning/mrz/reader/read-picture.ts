@@ -14,7 +14,7 @@ const SURE_OTHER = -0.1
 /** Widths of the copy that is searched: for usual, small and large print. */
 const [USUAL, ...OTHERS] = [700, 1000, 500] as const
 /** A document that fills little of a large image: width of the search copy, and the share that it fills. */
-const FAR = { width: 2100, part: 1 / 3, least: 1400 }
+const FAR = { width: 2100, part: 1 / 3, minWidth: 1400 }
 /** Tilts to try when nothing is found, in radians. Lines within 26 degrees of them are found. */
 const TILTS = [0.6, -0.6]
 
@@ -29,8 +29,8 @@ interface FoundInPicture extends Found {
 /** Finds the zones of an image in any orientation. Undefined when there is none. */
 export function readPicture (picture: Gray, network: Network, today: Day): FoundInPicture | undefined {
   let best: FoundInPicture | undefined
-  const read = (from: Gray, blocks: readonly Block[], quarters: FoundInPicture['quarters'] = 0, most = 3) => {
-    for (const block of blocks.slice(0, most)) {
+  const read = (from: Gray, blocks: readonly Block[], quarters: FoundInPicture['quarters'] = 0, limit = 3) => {
+    for (const block of blocks.slice(0, limit)) {
       const found = readBlock(from, block, network, today)
       if (found === undefined) continue
       const before = best
@@ -77,7 +77,7 @@ export function readPicture (picture: Gray, network: Network, today: Day): Found
     const other = tilted(picture, angle)
     if (read(other, locate(other, USUAL))) return best
   }
-  if (picture.width >= FAR.least) read(picture, locate(picture, FAR.width, FAR.part), 0, 4)
+  if (picture.width >= FAR.minWidth) read(picture, locate(picture, FAR.width, FAR.part), 0, 4)
   return best
 }
 

@@ -18,7 +18,7 @@ const DARKEST_PAPER = 40
 export function textLines (picture: Gray, part = 1): Blob[][] {
   const { width, height } = picture
   const scale = width * part / USUAL_WIDTH
-  const odd = (size: number, least: number) => Math.max(least, Math.round(size * scale) | 1)
+  const odd = (size: number, min: number) => Math.max(min, Math.round(size * scale) | 1)
   const strokes = relativeStrokes(picture, odd(13, 7), odd(5, 3))
   const sideways = meanOfRows(edges(strokes, width), width, Math.max(5, Math.round(11 * scale)))
   const density = asBytes(meanOfColumns(sideways, width, height, Math.max(1, Math.round(1.5 * scale))))

@@ -20,8 +20,8 @@ export interface Damaged extends Pick<Case, 'lines' | 'layout'> { bytes: Buffer 
 const PRINT = { left: 0.12, right: 0.89 }
 const COUNT = 42
 
-const between = (random: Random, least: number, most: number) => least + random() * (most - least)
-const clamp = (value: number, least: number, most: number) => Math.max(least, Math.min(most, value))
+const between = (random: Random, min: number, max: number) => min + random() * (max - min)
+const clamp = (value: number, min: number, max: number) => Math.max(min, Math.min(max, value))
 
 /** Changes each pixel separately. `change` gets its value, and its position as shares of width and height. */
 function shaded (picture: Gray, change: (value: number, x: number, y: number) => number): Gray {
@@ -260,8 +260,8 @@ export const ROWS: readonly Row[] = [
 export const TOO_SLANTED: Row = { name: 'shear 30°', damage: shear(30) }
 
 /** Yields at most `count` pictures of a row. */
-export async function * damagedPictures ({ name, damage, count = COUNT }: Row, most = count): AsyncGenerator<Damaged> {
-  for (const [n, { lines, layout }] of cases(Math.min(count, most), 9).entries()) {
+export async function * damagedPictures ({ name, damage, count = COUNT }: Row, limit = count): AsyncGenerator<Damaged> {
+  for (const [n, { lines, layout }] of cases(Math.min(count, limit), 9).entries()) {
     const random = generator(n * 1009 + name.length * 31 + name.charCodeAt(0))
     const { data, width, height } = damage(await documentOf(lines, n), random)
     const bytes = await sharp(data, { raw: { width, height, channels: 1 } }).jpeg({ quality: 88 }).toBuffer()
