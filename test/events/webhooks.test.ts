@@ -371,7 +371,7 @@ async function round (outcomeOf: (claimed: Claimed) => typeof FAILED | typeof DE
   return settled
 }
 
-/** Days until the webhook is suspended, at most `most`. `outcomeOf` simulates the receiver. */
+/** Days until the webhook is suspended, at most `maxDays`. `outcomeOf` simulates the receiver. */
 async function daysUntilSuspended (outcomeOf: Parameters<typeof round>[0], maxDays = 40) {
   let passed = 0
   while (passed < maxDays * DAY_MS) {
