@@ -50,8 +50,8 @@ export const Today = Closed({
   arrivi: Bookings('Le prenotazioni confermate che arrivano in questo giorno'),
   partenze: Bookings('Le prenotazioni confermate che partono in questo giorno'),
   in_casa: Bookings('Le prenotazioni confermate con la notte di questo giorno, senza quelle di `non_arrivati`'),
-  non_arrivati: Bookings('Gli arrivi del giorno di cui nessun ospite è stato inviato alla Polizia. Un segno di ' +
-    'check-in non c’è: gli ospiti si comunicano quando arrivano, quindi l’invio vale come arrivo'),
+  non_arrivati: Bookings('Gli arrivi del giorno di cui nessun ospite è stato inviato alla Polizia. Il ' +
+    'check-in non si registra: gli ospiti si comunicano quando arrivano, quindi l’invio vale come arrivo'),
   annullate: Bookings('Gli arrivi del giorno che sono annullati, o di chi non si è presentato')
 })
 export type Today = Static<typeof Today>

@@ -43,7 +43,7 @@ export const RESPONSE_HEADERS = {
   },
   'X-PDF-Warnings': {
     description: 'Che cosa non si è potuto stampare così com’è: JSON, un elenco di `{codice, messaggio}`, con ' +
-      'i segni fuori dall’ASCII come `\\uXXXX`; oltre 2000 caratteri gli ultimi mancano',
+      'i caratteri fuori dall’ASCII come `\\uXXXX`; oltre 2000 caratteri gli ultimi mancano',
     schema: { ...text, contentMediaType: 'application/json' },
     example: '[{"codice":"VARIABILE_MANCANTE","messaggio":"i dati non hanno \\u00abnome\\u00bb"}]'
   },
@@ -74,7 +74,7 @@ export const RESPONSE_HEADERS = {
   },
   'X-Alloggiati-Avvisi': {
     description: 'Che cosa controllare prima di mandare il file: JSON, un elenco di `{ospite, campo, messaggio}`, ' +
-      'con i segni fuori dall’ASCII come `\\uXXXX`; oltre 2000 caratteri gli ultimi mancano',
+      'con i caratteri fuori dall’ASCII come `\\uXXXX`; oltre 2000 caratteri gli ultimi mancano',
     schema: { ...text, contentMediaType: 'application/json' },
     example: '[{"ospite":0,"campo":"numero_notti","messaggio":"Il soggiorno supera i 30 giorni"}]'
   },

@@ -34,7 +34,7 @@ function spellings (word: string): string[] {
   return [...new Set([key, withoutUmlauts(key), spelled].map(searched))].filter((each) => each !== '')
 }
 
-/** A folded key as `testo_ricerca` in the migrations writes it: without signs, letters outside ASCII as bytes. */
+/** A folded key as `testo_ricerca` in the migrations writes it: without punctuation, letters outside ASCII as bytes. */
 export function searched (key: string): string {
   return Array.from(key.replace(/[!-/:-@[-`{-~]+/g, ''), (letter) => letter < '\x80' ? letter : bytesOf(letter)).join('')
 }

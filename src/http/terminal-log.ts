@@ -36,5 +36,5 @@ function valueText (value: unknown): string {
 
 /** Escapes control characters, because a client could control the terminal with them. */
 function printable (text: string): string {
-  return text.replace(/\p{Cc}/gu, (sign) => `\\u${sign.charCodeAt(0).toString(16).padStart(4, '0')}`)
+  return text.replace(/\p{Cc}/gu, (character) => `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`)
 }

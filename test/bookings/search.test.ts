@@ -142,8 +142,8 @@ t.test('removed guests, and guests of a deleted booking, are not found', async (
 })
 
 t.test('PostgreSQL and the server fold texts alike', async (t) => {
-  const signs = "abzÀàÄäßẞŒœÆæØøĐđŁłıÞþ'’‘`´ʼ -–./,;:+()[]«»\"*_%@0129"
-  const latin = fc.string({ unit: fc.constantFrom(...signs, ...'\u0301\u0489\u093f\u05b8\u064f\u3099\u2010\ufe63か') })
+  const chars = "abzÀàÄäßẞŒœÆæØøĐđŁłıÞþ'’‘`´ʼ -–./,;:+()[]«»\"*_%@0129"
+  const latin = fc.string({ unit: fc.constantFrom(...chars, ...'\u0301\u0489\u093f\u05b8\u064f\u3099\u2010\ufe63か') })
   await fc.assert(fc.asyncProperty(latin, async (text) => {
     const [row] = await app.sql<{ folded: string }[]>`select testo_ricerca(${text}) as folded`
     return row!.folded.startsWith(` ${searched(compactKey(text))} `)

@@ -131,7 +131,7 @@ const PAPERS: readonly Paper[] = [
     fix: { ...PASSPORT, numero_documento: 'C01X00T98' }
   },
   {
-    title: 'a document number of 22 signs',
+    title: 'a document number of 22 characters',
     layout: 'TD1',
     zone: { code: 'I', number: 'AB1234567890123456789X' },
     stored: { numero_documento: 'AB1234567890123456789X' },

@@ -5,7 +5,7 @@ interface NumberFormat { patterns: readonly RegExp[], description: string }
  * Number formats of the commonest Italian documents by type, without blanks. A mismatch is only a warning, because
  * older models exist, and hosts choose the type by hand. Sources: PRADO register (passport, identity cards), CIE portal
  * of the Ministry of the Interior (CA00000AA, but the first electronic cards had 7 digits and 2 letters),
- * Motorizzazione (licence: U1 and 8 signs since 2013, province and 8 signs before).
+ * Motorizzazione (licence: U1 and 8 characters since 2013, province and 8 before).
  */
 const ITALIAN_FORMATS: Readonly<Record<string, NumberFormat>> = {
   PASOR: { patterns: [/^[A-Z]{2}\d{7}$/, /^\d{6}[A-Z]$/], description: 'come YA0000000' },
@@ -17,7 +17,7 @@ const ITALIAN_FORMATS: Readonly<Record<string, NumberFormat>> = {
 /** A passport number in a machine-readable zone: at most 9 characters (ICAO 9303-4). */
 const PASSPORT: NumberFormat = { patterns: [/^(?=.*\d)[A-Z0-9]{5,9}$/], description: 'da 5 a 9 lettere e cifre' }
 /** Any document: a shorter number, or one without a digit, is probably a typing error. */
-const ANY_DOCUMENT: NumberFormat = { patterns: [/^(?=.*\d).{5,}$/], description: 'almeno 5 segni, tra cui una cifra' }
+const ANY_DOCUMENT: NumberFormat = { patterns: [/^(?=.*\d).{5,}$/], description: 'almeno 5 caratteri, con una cifra' }
 
 /** Describes the expected format if `number` (folded) does not match it. Otherwise undefined. */
 export function unusualNumber (type: string, number: string, issuedInItaly: boolean): string | undefined {
@@ -34,9 +34,9 @@ const WORDS = new Set(
   'NUMERO PASSAPORTO PASSPORT CARTA PATENTE').split(' ')
 )
 
-/** Whether a number (folded) is a placeholder: one sign repeated, a sequence, or a word for a missing number. */
+/** Whether a number (folded) is a placeholder: one character repeated, a sequence, or a word for a missing number. */
 export function isPlaceholder (number: string): boolean {
-  const signs = number.replace(/[-./]/g, '')
-  const isSequence = signs.length > 3 && SEQUENCES.some((sequence) => sequence.includes(signs))
-  return isSequence || WORDS.has(signs) || /^(.)\1*$/.test(signs)
+  const characters = number.replace(/[-./]/g, '')
+  const isSequence = characters.length > 3 && SEQUENCES.some((sequence) => sequence.includes(characters))
+  return isSequence || WORDS.has(characters) || /^(.)\1*$/.test(characters)
 }

@@ -1,6 +1,6 @@
 /*
- * Spreadsheets run a cell that begins with one of these signs as a formula (OWASP, CSV injection). An apostrophe before
- * it makes the cell a text.
+ * Spreadsheets run a cell that begins with one of these characters as a formula (OWASP, CSV injection). An apostrophe
+ * before it makes the cell a text.
  */
 const FORMULA = /^'*[=+\-@\t\r]/
 const GUARDED = /^'+[=+\-@\t\r]/

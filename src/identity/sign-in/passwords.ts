@@ -61,7 +61,7 @@ const COST = { memoryCost: 19_456, timeCost: 2, parallelism: 1 }
 const SALT_BYTES = 16
 const OUTPUT_BYTES = 32
 
-/** The maximum cost of an imported hash, twenty times the cost of a new hash. Every sign-in attempt has this cost. */
+/** Maximum cost of an imported hash, about seventeen times that of a new hash. Every sign-in attempt has this cost. */
 const MAX_COST = { memoryCost: 65_536, timeCost: 10, parallelism: 16 }
 const MAX_HASH_LENGTH = 300
 /** 80 bits: a shorter output could match by chance. */

@@ -52,7 +52,7 @@ export function guestOf (
       ...lackNotices(parsed, fields),
       ...documentNotices(kind, parsed.documentCode),
       ...placeNotices({ birthPlace, luogo_rilascio: issued }),
-      ...(numero !== parsed.docNumber && isIdentity ? [HIDDEN_SIGN] : []),
+      ...(numero !== parsed.docNumber && isIdentity ? [HIDDEN_PUNCTUATION] : []),
       ...(fields.cittadinanza === '' ? [unknownCitizenship(parsed.nationality)] : [])
     ]
   }
@@ -122,10 +122,10 @@ const ISSUED: Avviso = {
   campo: 'luogo_rilascio', messaggio: 'Il comune di rilascio è proposto dal testo del documento: controllarlo'
 }
 
-/** Fillers inside a number replace blanks and signs that a zone cannot contain. */
-const HIDDEN_SIGN: Avviso = {
+/** Fillers inside a number replace blanks and punctuation that a zone cannot contain. */
+const HIDDEN_PUNCTUATION: Avviso = {
   campo: 'numero_documento',
-  messaggio: 'Il numero ha segni che la zona non riporta: confrontarlo con il documento'
+  messaggio: 'Il numero ha caratteri che la zona non riporta: confrontarlo con il documento'
 }
 
 function documentNotices (kind: DocumentKind, code: string): Avviso[] {

@@ -1,4 +1,4 @@
-/** The sign that fills the unused end of a field. */
+/** The character that fills the unused end of a field. */
 export const FILLER = '<'
 const FILLER_CODE = FILLER.charCodeAt(0)
 /** Character code of the digit 0. The codes of the other digits follow. */

@@ -7,7 +7,7 @@ import type { PrintedDocument } from './printed-document.ts'
 /* The Italian driving licence: fields with the numbers of Directive 2006/126/EC, annex I. */
 
 const TITLE = /PATENTEDIGUIDA|REPUBBLICAITALIANA/
-/** A number, and a sign or blank after it. */
+/** A field number, and punctuation or a blank after it. */
 const field = (number: string, value: string) => new RegExp(`^[^\\p{L}\\d]*${number}(?: ?[.,:;)] ?| )${value}`, 'u')
 
 const SURNAME = field('[1IL|]', '(.+)$')

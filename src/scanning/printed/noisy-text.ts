@@ -1,6 +1,6 @@
 import { isDay, type Day } from '#src/lib/time.ts'
 
-/* Text of a document as OCR reads it: with dot leaders, stray signs, and letters and digits that OCR has confused. */
+/* Text of a document as OCR reads it: with dot leaders, stray marks, and letters and digits that OCR has confused. */
 
 const TO_LETTERS: Readonly<Record<string, string>> = { 0: 'O', 1: 'I', '|': 'I', 5: 'S', 8: 'B' }
 const TO_DIGITS: Readonly<Record<string, string>> = {
@@ -21,19 +21,19 @@ export function linesOf (text: string): string[] {
 }
 
 export function toLetters (text: string): string {
-  return text.replace(/[01|58]/g, (sign) => TO_LETTERS[sign]!)
+  return text.replace(/[01|58]/g, (character) => TO_LETTERS[character]!)
 }
 
 export function toDigits (text: string): string {
-  return text.replace(/[OQDIL|ZSB]/g, (sign) => TO_DIGITS[sign]!)
+  return text.replace(/[OQDIL|ZSB]/g, (character) => TO_DIGITS[character]!)
 }
 
-/** The letters alone, so that a title is found with any blanks and signs inside. */
+/** The letters alone, so that a title is found with any blanks and punctuation inside. */
 export function lettersOf (text: string): string {
   return toLetters(text.toUpperCase()).normalize('NFD').replace(/[^A-Z]/g, '')
 }
 
-/** A name without the signs around it. Undefined for a text with other signs inside. */
+/** A name without the characters around it. Undefined for a text with other characters inside. */
 export function nameOf (text: string | undefined): string | undefined {
   const name = toLetters(text ?? '').replace(/^[^\p{L}]+|[^\p{L}'’]+$/gu, '')
   return /^\p{L}[\p{L}'’ -]*[\p{L}'’]$/u.test(name) && name.length <= 60 ? name : undefined

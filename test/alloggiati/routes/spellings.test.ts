@@ -81,7 +81,7 @@ t.test('the name of a former state finds its present successors', async (t) => {
   }
 })
 
-t.test('a search has a maximum number of results, and a search that contains only signs finds none', async (t) => {
+t.test('a search has a maximum number of results, and one for punctuation alone finds none', async (t) => {
   for (const q of ['a', 'san', '4', 'e']) {
     for (const list of Object.values(await search(q))) t.ok(list.length <= 100, q)
   }

@@ -9,7 +9,7 @@ export const TODAY = '2026-01-01'
 
 export const CHARACTERS = [...'ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789<']
 const LETTERS = CHARACTERS.slice(0, 26)
-const SIGNS = CHARACTERS.slice(0, 36)
+const ALPHANUMERIC = CHARACTERS.slice(0, 36)
 
 const text = (units: string[], maxLength: number, minLength = 0) =>
   fc.string({ unit: fc.constantFrom(...units), minLength, maxLength })
@@ -30,12 +30,12 @@ function values ({ name: layoutName, fields, longNumber, nationality }: Layout):
     surname: name(surname),
     given: name(given),
     // A long number leaves space for its check digit and a filler.
-    number: text(SIGNS, longNumber ? 9 + optional - 2 : width(fields.number)),
+    number: text(ALPHANUMERIC, longNumber ? 9 + optional - 2 : width(fields.number)),
     birth: day(addDays(TODAY, -36_524), TODAY),
     sex: fc.constantFrom('M' as const, 'F' as const, '' as const),
     expiry: fields.expiry ? day('1977-01-01', '2076-12-31') : fc.constant(''),
-    further: text(SIGNS, width(fields.further)),
-    optional: text(SIGNS, optional)
+    further: text(ALPHANUMERIC, width(fields.further)),
+    optional: text(ALPHANUMERIC, optional)
   }).map(({ optional: rest, ...each }) => {
     const taken = longNumber && each.number.length > 9 ? each.number.length - 9 + 2 : 0
     return { ...each, optional: rest.slice(0, Math.max(0, optional - taken)) }

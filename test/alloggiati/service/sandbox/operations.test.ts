@@ -235,7 +235,7 @@ const BAD: Record<string, [row: string, text: string]> = {
   'no document type': [guest({ documento: '' }), 'Tipo Documento non valido'],
   'an unknown document type': [guest({ documento: 'PASSP' }), 'Tipo Documento Errato'],
   'no document number': [guest({ numero: '' }), 'Numero Documento non valido'],
-  'a document number with a sign': [guest({ numero: 'AB#1' }), 'Numero Documento con caratteri non validi'],
+  'a document number with a symbol': [guest({ numero: 'AB#1' }), 'Numero Documento con caratteri non validi'],
   'no issue place': [guest({ rilascio: '' }), 'Luogo di Rilascio Errato'],
   'Italy itself as the issue place': [guest({ rilascio: '100000100' }), 'Luogo di Rilascio Errato'],
   'a ceased comune as the issue place': [guest({ rilascio: '401001501' }), 'Luogo di Rilascio Errato'],

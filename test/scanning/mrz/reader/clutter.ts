@@ -21,14 +21,14 @@ const KINDS: readonly ((random: () => number) => Paint)[] = [
     const rows = Array.from({ length: 12 }, () => bars(random))
     return (_random, x, y) => y % 54 < 38 && x > 60 && x < 840 ? rows[Math.floor(y / 54)]![x]! : 235
   },
-  // Dense lines of random signs, similar to text.
+  // Dense lines of random marks, similar to text.
   (random) => {
     const pitch = 14 + Math.floor(random() * 10)
-    const signs = Float32Array.from({ length: 900 * 640 }, () => random())
+    const marks = Float32Array.from({ length: 900 * 640 }, () => random())
     return (_random, x, y) => {
       const [line, within] = [Math.floor(y / (2 * pitch)), y % (2 * pitch)]
-      const sign = signs[line * 900 + Math.floor(x / 3) + Math.floor(within / 3) * 77]!
-      return within < pitch && x % pitch < pitch * 0.8 && x > 50 && x < 850 && sign > 0.5 ? 30 : 230
+      const mark = marks[line * 900 + Math.floor(x / 3) + Math.floor(within / 3) * 77]!
+      return within < pitch && x % pitch < pitch * 0.8 && x > 50 && x < 850 && mark > 0.5 ? 30 : 230
     }
   },
   // Lines of a table.
