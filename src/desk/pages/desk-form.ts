@@ -128,9 +128,9 @@ interface Submission<T> {
   /** The route that stores the fields. `payload` has them as JSON, by the types of `fields`. */
   call: (payload: Payload, values: Values) => Omit<RouteCall, 'token'>
   /** The page after the form: a path, or made from the response. Add `?esito=salvato` for a notice. */
-  then: string | ((answer: Answer<T>, desk: Desk) => string)
+  redirectTo: string | ((answer: Answer<T>, desk: Desk) => string)
   /** Shows the page of the form again, with the typed values and the errors. */
-  again: (desk: Desk, attempt: Attempt) => FastifyReply | Promise<FastifyReply>
+  showAgain: (desk: Desk, attempt: Attempt) => FastifyReply | Promise<FastifyReply>
 }
 
 /**
@@ -141,20 +141,21 @@ export async function submitForm<T = unknown> (
   request: FastifyRequest, reply: FastifyReply, submission: Submission<T>
 ): Promise<FastifyReply> {
   const desk = await openDesk(request, reply)
-  const { fields, then, again } = submission
+  const { fields, redirectTo, showAgain } = submission
   const values = corrected(request.body as Values)
   const call = submission.call(readPayload(fields, values), values)
   try {
     const answer = await afterFirst(() =>
       desk.call<T>({ ...call, headers: { ...headersOf(values), ...call.headers } }))
-    return await reply.redirect(nextPage(values, typeof then === 'string' ? then : then(answer, desk)), 303)
+    const page = typeof redirectTo === 'string' ? redirectTo : redirectTo(answer, desk)
+    return await reply.redirect(nextPage(values, page), 303)
   } catch (err) {
     if (!(err instanceof Refusal) || err.body.status === 404) throw err
     const { body } = err
     const attempt = attemptAfter(err, request, reply)
-    if (body.status !== 412) return await again(desk, { ...attempt, values })
+    if (body.status !== 412) return await showAgain(desk, { ...attempt, values })
     const { body: stored, etag } = await desk.call<object>({ method: 'GET', url: call.url })
-    return await again(desk, { values, etag, refusal: body, conflict: valuesOf(fields, stored) })
+    return await showAgain(desk, { values, etag, refusal: body, conflict: valuesOf(fields, stored) })
   }
 }
 

@@ -52,11 +52,11 @@ export async function findVisitor (
 
 /**
  * The signed-in person, with every required proof.
- * @param lacks the proofs that may be missing. @param then the page to open after a proof
+ * @param lacks the proofs that may be missing. @param nextPage the page to open after a proof
  * @throws RedirectError to sign in, to prove the second factor, to enrol one, or to replace the printed password
  */
 export async function requireVisitor (
-  request: FastifyRequest, lacks: readonly NonNullable<PersonPrincipal['lacks']>[] = [], then?: string
+  request: FastifyRequest, lacks: readonly NonNullable<PersonPrincipal['lacks']>[] = [], nextPage?: string
 ): Promise<Visitor> {
   const visitor = await findVisitor(request)
   if (visitor === undefined) throw new RedirectError(SIGN_IN)
@@ -64,7 +64,7 @@ export async function requireVisitor (
   if (lacking === undefined || lacks.includes(lacking)) return visitor
   if (lacking === 'enrolment') throw new RedirectError(ACCOUNT)
   if (lacking === 'password') throw new RedirectError(PASSWORD)
-  throw new RedirectError(then === undefined ? SECOND_FACTOR : `${SECOND_FACTOR}?dopo=${then}`)
+  throw new RedirectError(nextPage === undefined ? SECOND_FACTOR : `${SECOND_FACTOR}?dopo=${nextPage}`)
 }
 
 /** Begins a session for the browser. Ends the browser's earlier session, because no cookie contains its id any more. */

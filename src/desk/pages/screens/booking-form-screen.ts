@@ -46,8 +46,8 @@ const bookingFormScreen: FastifyPluginAsyncTypebox = async (app) => {
     await submitForm<{ data: Booking }>(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'POST', url: BOOKINGS, payload }),
-      then: ({ body: { data: { id } } }) => `${pageOf(id)}?esito=creato`,
-      again: showNew
+      redirectTo: ({ body: { data: { id } } }) => `${pageOf(id)}?esito=creato`,
+      showAgain: showNew
     }))
 
   app.get(EDIT, deskPage('getPaginaModificaPrenotazione', 'Il modulo di una prenotazione', {
@@ -66,8 +66,8 @@ const bookingFormScreen: FastifyPluginAsyncTypebox = async (app) => {
     return await submitForm(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'PUT', url: apiOf(id), payload }),
-      then: `${pageOf(id)}?esito=salvato`,
-      again: async (desk, attempt) => await showEdit(desk, id, attempt)
+      redirectTo: `${pageOf(id)}?esito=salvato`,
+      showAgain: async (desk, attempt) => await showEdit(desk, id, attempt)
     })
   })
 }

@@ -31,7 +31,7 @@ const bookingScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
   const show = async (desk: Desk, id: number, given?: Given) =>
     await showBooking(desk, await readBooking(desk, id, clock), given)
   /** Shows the refusal of a form without fields as a message at the top of the page. */
-  const again = (id: number) => async (desk: Desk, { refusal }: Attempt) => await show(desk, id, {
+  const showAgain = (id: number) => async (desk: Desk, { refusal }: Attempt) => await show(desk, id, {
     status: refusal!.status, message: refusalAlarm(desk, refusal)
   })
 
@@ -56,8 +56,8 @@ const bookingScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
         url: '/api/saveOspiti',
         payload: { prenotazione_id: id, dati: mergedGuests(saved, payload, values[COPY]) }
       }),
-      then: `${pageOf(id)}?esito=salvato`,
-      again: async (_desk, attempt) => await back(attempt)
+      redirectTo: `${pageOf(id)}?esito=salvato`,
+      showAgain: async (_desk, attempt) => await back(attempt)
     })
   })
 
@@ -90,8 +90,8 @@ const bookingScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
       return await submitForm(request, reply, {
         fields: [],
         call: () => ({ method: 'PUT', url: apiOf(id), payload: STATES.includes(stato) ? { stato } : {} }),
-        then: `${pageOf(id)}?esito=salvato`,
-        again: again(id)
+        redirectTo: `${pageOf(id)}?esito=salvato`,
+        showAgain: showAgain(id)
       })
     })
 
@@ -100,8 +100,8 @@ const bookingScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
     return await submitForm(request, reply, {
       fields: [UNIT],
       call: (payload) => ({ method: 'PUT', url: apiOf(id), payload }),
-      then: `${pageOf(id)}?esito=salvato`,
-      again: again(id)
+      redirectTo: `${pageOf(id)}?esito=salvato`,
+      showAgain: showAgain(id)
     })
   })
 
@@ -111,8 +111,8 @@ const bookingScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
       return await submitForm(request, reply, {
         fields: [],
         call: () => ({ method: 'POST', url: `${apiOf(id)}/assegna`, payload: {} }),
-        then: `${pageOf(id)}?esito=salvato`,
-        again: again(id)
+        redirectTo: `${pageOf(id)}?esito=salvato`,
+        showAgain: showAgain(id)
       })
     })
 
@@ -130,8 +130,8 @@ const bookingScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
         call: () => ({
           method: 'POST', url: '/api/lettere-benvenuto/genera', payload: { prenotazione_id: id, nome_ospite, lingua }
         }),
-        then: `${pageOf(id)}?esito=creato`,
-        again: again(id)
+        redirectTo: `${pageOf(id)}?esito=creato`,
+        showAgain: showAgain(id)
       })
     })
 

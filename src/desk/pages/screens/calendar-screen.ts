@@ -43,8 +43,8 @@ const calendarScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clo
     return await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'POST', url: `${BOOKINGS}/${request.params.id}/assegna`, payload: {} }),
-      then: `${calendarFrom(da)}&esito=salvato`,
-      again: async (desk, { refusal }) => await showCalendar(desk, { from: da, today: clock.today(), refusal })
+      redirectTo: `${calendarFrom(da)}&esito=salvato`,
+      showAgain: async (desk, { refusal }) => await showCalendar(desk, { from: da, today: clock.today(), refusal })
     })
   })
 
@@ -64,8 +64,8 @@ const calendarScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clo
     return await submitForm(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'PUT', url: `${BOOKINGS}/${id}`, payload }),
-      then: `${calendarFrom(da)}&esito=salvato`,
-      again: async (desk, attempt) => await showMove(desk, id, da, attempt)
+      redirectTo: `${calendarFrom(da)}&esito=salvato`,
+      showAgain: async (desk, attempt) => await showMove(desk, id, da, attempt)
     })
   })
 }

@@ -25,8 +25,8 @@ const dataScreen: FastifyPluginAsyncTypebox = async (app) => {
     await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'POST', url: '/api/v1/jobs/backup/avvia', payload: {} }),
-      then: `${DATA}?esito=avviata#copie`,
-      again: show
+      redirectTo: `${DATA}?esito=avviata#copie`,
+      showAgain: show
     }))
 }
 export default dataScreen

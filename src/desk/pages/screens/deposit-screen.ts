@@ -44,8 +44,8 @@ const depositScreen: FastifyPluginAsyncTypebox = async (app) => {
     return await submitForm<{ data: { id: number } }>(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'POST', url: '/api/v1/invii/deposito', payload: { ...payload, ...guests } }),
-      then: ({ body: { data } }) => `${POLICE}/invii/${data.id}`,
-      again: (desk, attempt) => show(desk, id, attempt)
+      redirectTo: ({ body: { data } }) => `${POLICE}/invii/${data.id}`,
+      showAgain: (desk, attempt) => show(desk, id, attempt)
     })
   })
 }

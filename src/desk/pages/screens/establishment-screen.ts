@@ -33,8 +33,8 @@ const establishmentScreen: FastifyPluginAsyncTypebox = async (app) => {
     await submitForm<{ data: EstablishmentRecord }>(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'POST', url: API, payload }),
-      then: ({ body: { data: { id } } }) => `${pageOf(id)}?esito=creato#polizia`,
-      again: showNew
+      redirectTo: ({ body: { data: { id } } }) => `${pageOf(id)}?esito=creato#polizia`,
+      showAgain: showNew
     }))
 
   app.get(PAGE, deskPage('getPaginaStruttura', 'Una struttura', params), async (request, reply) =>
@@ -45,8 +45,8 @@ const establishmentScreen: FastifyPluginAsyncTypebox = async (app) => {
     return await submitForm(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'PUT', url: `${API}/${id}`, payload }),
-      then: `${pageOf(id)}?esito=salvato`,
-      again: async (desk, house) => await show(desk, id, { house })
+      redirectTo: `${pageOf(id)}?esito=salvato`,
+      showAgain: async (desk, house) => await show(desk, id, { house })
     })
   })
 
@@ -56,8 +56,8 @@ const establishmentScreen: FastifyPluginAsyncTypebox = async (app) => {
       return await submitForm(request, reply, {
         fields: ACCOUNT_FIELDS,
         call: (payload) => ({ method: 'PUT', url: `${API}/${id}/polizia`, payload: withoutEmpty(payload) }),
-        then: `${pageOf(id)}?esito=salvato#polizia`,
-        again: async (desk, account) => await show(desk, id, { account: withoutSecrets(account) })
+        redirectTo: `${pageOf(id)}?esito=salvato#polizia`,
+        showAgain: async (desk, account) => await show(desk, id, { account: withoutSecrets(account) })
       })
     })
 
@@ -67,8 +67,8 @@ const establishmentScreen: FastifyPluginAsyncTypebox = async (app) => {
       return await submitForm(request, reply, {
         fields: [],
         call: () => ({ method: 'POST', url: `${API}/${id}/polizia/prova`, payload: {} }),
-        then: `${pageOf(id)}?esito=collegata#polizia`,
-        again: async (desk, test) => await show(desk, id, { test })
+        redirectTo: `${pageOf(id)}?esito=collegata#polizia`,
+        showAgain: async (desk, test) => await show(desk, id, { test })
       })
     })
 }

@@ -36,8 +36,8 @@ const letterheadScreen: FastifyPluginAsyncTypebox = async (app) => {
     await submitForm(request, reply, {
       fields: ALL,
       call: (payload) => ({ method: 'PUT', url: API, payload: withoutBlankTexts(payload) }),
-      then: `${LETTERHEAD}?esito=salvato`,
-      again: async (desk, texts) => await show(desk, { texts })
+      redirectTo: `${LETTERHEAD}?esito=salvato`,
+      showAgain: async (desk, texts) => await show(desk, { texts })
     }))
 
   app.get(`${LETTERHEAD}/anteprima`, deskFile('getPaginaAnteprimaLettera', 'L’anteprima di una lettera', {
@@ -55,16 +55,16 @@ const letterheadScreen: FastifyPluginAsyncTypebox = async (app) => {
       call: () => ({
         method: 'PUT', url: `${API}/logo`, payload: { base64Image: uploadedFile(request)?.toString('base64') ?? '' }
       }),
-      then: `${LETTERHEAD}?esito=salvato#logo`,
-      again: async (desk, logo) => await show(desk, { logo })
+      redirectTo: `${LETTERHEAD}?esito=salvato#logo`,
+      showAgain: async (desk, logo) => await show(desk, { logo })
     }))
 
   app.post(`${LOGO}/elimina`, deskPost('postPaginaEliminaLogo', 'Elimina il logo delle lettere'),
     async (request, reply) => await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'DELETE', url: `${API}/logo` }),
-      then: `${LETTERHEAD}?esito=eliminato#logo`,
-      again: async (desk, logo) => await show(desk, { logo })
+      redirectTo: `${LETTERHEAD}?esito=eliminato#logo`,
+      showAgain: async (desk, logo) => await show(desk, { logo })
     }))
 }
 export default letterheadScreen

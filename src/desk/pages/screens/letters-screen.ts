@@ -45,8 +45,8 @@ const lettersScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
       call: () => ({
         method: 'POST', url: `${API}/genera`, payload: { prenotazione_id: id, nome_ospite: nome_cognome, lingua }
       }),
-      then: `${PAGE}?esito=creato`,
-      again: (desk, attempt) => show(desk, clock, attempt)
+      redirectTo: `${PAGE}?esito=creato`,
+      showAgain: (desk, attempt) => show(desk, clock, attempt)
     })
   })
 
@@ -55,8 +55,8 @@ const lettersScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
   }), async (request, reply) => await submitForm(request, reply, {
     fields: [],
     call: () => ({ method: 'DELETE', url: `${API}/${request.params.id}` }),
-    then: `${PAGE}?esito=eliminato`,
-    again: (desk, attempt) => show(desk, clock, attempt)
+    redirectTo: `${PAGE}?esito=eliminato`,
+    showAgain: (desk, attempt) => show(desk, clock, attempt)
   }))
 }
 export default lettersScreen

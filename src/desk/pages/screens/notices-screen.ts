@@ -13,7 +13,7 @@ import { findNotices, NOTICES, type Notice } from './find-notices.ts'
 
 /** Avvisi: each problem with its beginning, its consequence, and one button. */
 const noticesScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }) => {
-  const again = (desk: Desk, attempt: Attempt) => show(desk, clock, attempt)
+  const showAgain = (desk: Desk, attempt: Attempt) => show(desk, clock, attempt)
 
   app.get(NOTICES, deskPage('getPaginaAvvisi', 'Gli avvisi'), async (request, reply) =>
     await show(await openDesk(request, reply), clock))
@@ -23,16 +23,16 @@ const noticesScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
   }), async (request, reply) => await submitForm(request, reply, {
     fields: [],
     call: () => ({ method: 'POST', url: `/api/v1/jobs/${request.params.nome}/avvia`, payload: {} }),
-    then: NOTICES,
-    again
+    redirectTo: NOTICES,
+    showAgain
   }))
 
   app.post(`${NOTICES}/manutenzione`, deskPost('postPaginaFineManutenzione', 'Termina la manutenzione'),
     async (request, reply) => await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'POST', url: '/api/settings/maintenance', payload: { enabled: false } }),
-      then: `${NOTICES}?esito=salvato`,
-      again
+      redirectTo: `${NOTICES}?esito=salvato`,
+      showAgain
     }))
 
   app.post(`${NOTICES}/webhook/:id`, deskPost('postPaginaRiattivaWebhook', 'Riattiva un webhook', {
@@ -40,8 +40,8 @@ const noticesScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
   }), async (request, reply) => await submitForm(request, reply, {
     fields: [],
     call: () => ({ method: 'POST', url: `/api/v1/webhooks/${request.params.id}/riattiva`, payload: {} }),
-    then: `${NOTICES}?esito=salvato`,
-    again
+    redirectTo: `${NOTICES}?esito=salvato`,
+    showAgain
   }))
 }
 export default noticesScreen

@@ -44,7 +44,7 @@ const peopleScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock
 
   /** A form of a person's page, which calls the route of the user with `payload`. */
   const form = (path: string, [operationId, summary]: [string, string], parts: {
-    method: 'PUT' | 'DELETE', payload: (values: Values) => object, then?: string
+    method: 'PUT' | 'DELETE', payload: (values: Values) => object, redirectTo?: string
   }) => {
     app.post(PERSON + path, deskPost(operationId, summary, params), async (request, reply) => {
       const { id } = request.params
@@ -54,8 +54,8 @@ const peopleScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock
       return await submitForm(request, reply, {
         fields: [ROLE],
         call: (_payload, values) => ({ method: parts.method, url: `${API}/${id}`, payload: parts.payload(values) }),
-        then: parts.then ?? `${pageOf(id)}?esito=salvato`,
-        again: async (desk, attempt) => await showPerson(desk, clock, id, attempt)
+        redirectTo: parts.redirectTo ?? `${pageOf(id)}?esito=salvato`,
+        showAgain: async (desk, attempt) => await showPerson(desk, clock, id, attempt)
       })
     })
   }
@@ -70,7 +70,7 @@ const peopleScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock
     method: 'PUT', payload: () => ({ ban_duration: 'none' })
   })
   form('/elimina', ['postPaginaEliminaUtente', 'Elimina una persona'], {
-    method: 'DELETE', payload: () => ({}), then: `${PEOPLE}?esito=eliminato`
+    method: 'DELETE', payload: () => ({}), redirectTo: `${PEOPLE}?esito=eliminato`
   })
 
   app.post(`${PERSON}/invito`, deskPost('postPaginaNuovoInvito', 'Invita di nuovo una persona', params),
@@ -78,8 +78,8 @@ const peopleScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock
       const { id } = request.params
       const desk = await openDesk(request, reply)
       const { body: { email } } = await desk.call<AuthUser>({ method: 'GET', url: `${API}/${id}` })
-      return await inviteAnd(request, reply, { email }, async (again, attempt) =>
-        await showPerson(again, clock, id, attempt))
+      return await inviteAnd(request, reply, { email }, async (shown, attempt) =>
+        await showPerson(shown, clock, id, attempt))
     })
 }
 export default peopleScreen
@@ -92,11 +92,11 @@ interface Invitation {
 
 /**
  * Invites a person by mail. Without a mail server it shows the link, which the administrator passes on.
- * @param again shows the page of the form with the refusal
+ * @param showAgain shows the page of the form with the refusal
  */
 async function inviteAnd (
   request: FastifyRequest, reply: FastifyReply, invitation: Invitation,
-  again: (desk: Desk, attempt: Attempt) => Promise<FastifyReply>
+  showAgain: (desk: Desk, attempt: Attempt) => Promise<FastifyReply>
 ): Promise<FastifyReply> {
   const desk = await openDesk(request, reply)
   try {
@@ -105,7 +105,7 @@ async function inviteAnd (
       ? await reply.redirect(`${PEOPLE}?esito=inviato`, 303)
       : showLink(desk, invitation.email, link)
   } catch (err) {
-    return await again(desk, attemptAfter(err, request, reply))
+    return await showAgain(desk, attemptAfter(err, request, reply))
   }
 }
 

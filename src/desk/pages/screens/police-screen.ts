@@ -46,8 +46,8 @@ const policeScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock
     await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'GET', url: '/api/alloggiati/check' }),
-      then: `${POLICE}?esito=collegata#servizio`,
-      again: (desk, { refusal }) => show(desk, clock, {
+      redirectTo: `${POLICE}?esito=collegata#servizio`,
+      showAgain: (desk, { refusal }) => show(desk, clock, {
         until: clock.today(), failure: refusal ? refusalText(desk, refusal) : ''
       })
     }))
@@ -58,8 +58,8 @@ const policeScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock
       call: (payload, { sospeso }) => ({
         method: 'POST', url: '/api/v1/invii/sospensione', payload: { ...payload, sospeso: sospeso === 'si' }
       }),
-      then: ({ body: { sospeso } }) => `${POLICE}?esito=${sospeso ? 'sospesi' : 'ripresi'}`,
-      again: (desk, attempt) => show(desk, clock, { until: clock.today(), attempt })
+      redirectTo: ({ body: { sospeso } }) => `${POLICE}?esito=${sospeso ? 'sospesi' : 'ripresi'}`,
+      showAgain: (desk, attempt) => show(desk, clock, { until: clock.today(), attempt })
     }))
 
   app.get(`${POLICE}/ricevute/:giorno`, deskFile('getPaginaRicevuta', 'La ricevuta di un giorno', {

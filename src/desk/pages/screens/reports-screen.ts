@@ -38,8 +38,8 @@ const reportsScreen: FastifyPluginAsyncTypebox = async (app) => {
         payload: form.payload!,
         headers: { ...form.headers, accept: 'application/json' }
       }),
-      then: `${PAGE}?esito=creato#fatti`,
-      again: show
+      redirectTo: `${PAGE}?esito=creato#fatti`,
+      showAgain: show
     })
   })
 
@@ -54,8 +54,8 @@ const reportsScreen: FastifyPluginAsyncTypebox = async (app) => {
   }), async (request, reply) => await submitForm(request, reply, {
     fields: [],
     call: () => ({ method: 'DELETE', url: `/api/v1/pdf/${request.params.id}` }),
-    then: `${PAGE}?esito=eliminato`,
-    again: show
+    redirectTo: `${PAGE}?esito=eliminato`,
+    showAgain: show
   }))
 }
 export default reportsScreen

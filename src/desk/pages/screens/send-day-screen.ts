@@ -46,8 +46,8 @@ const sendDayScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { cloc
       call: () => ({
         method: 'POST', url: SEND_DAY, payload: { data: day, prenotazioni: prenotazioni.split(',').map(Number) }
       }),
-      then: page,
-      again: async (desk, { refusal }) => await showCheck(desk, { day, isConfirming: false, refusal })
+      redirectTo: page,
+      showAgain: async (desk, { refusal }) => await showCheck(desk, { day, isConfirming: false, refusal })
     })
   })
 

@@ -32,8 +32,8 @@ const settingsScreen: FastifyPluginAsyncTypebox = async (app) => {
     await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'GET', url: '/api/alloggiati/check' }),
-      then: `${SETTINGS}?esito=collegata#polizia`,
-      again: show
+      redirectTo: `${SETTINGS}?esito=collegata#polizia`,
+      showAgain: show
     }))
 }
 export default settingsScreen

@@ -32,8 +32,8 @@ const startScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock 
     async (request, reply) => await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'POST', url: '/api/settings/features', payload: { key: DISMISSED, enabled: false } }),
-      then: '/oggi',
-      again: show
+      redirectTo: '/oggi',
+      showAgain: show
     }))
 }
 export default startScreen

@@ -45,8 +45,8 @@ const submissionScreen: FastifyPluginAsyncTypebox = async (app) => {
       call: (payload, { versione = '' }) => ({
         method: 'POST', url: `${apiOf(id)}/decisione`, payload: { ...payload, versione: Number(versione.slice(1, -1)) }
       }),
-      then: `${pageOf(id)}?esito=deciso`,
-      again: (desk, attempt) => show(desk, id, { form: 'decisione', attempt })
+      redirectTo: `${pageOf(id)}?esito=deciso`,
+      showAgain: (desk, attempt) => show(desk, id, { form: 'decisione', attempt })
     })
   })
 
@@ -57,8 +57,8 @@ const submissionScreen: FastifyPluginAsyncTypebox = async (app) => {
     return await submitForm(request, reply, {
       fields: CORRECTION_FIELDS,
       call: (payload) => ({ method: 'POST', url: `${apiOf(id)}/correzione`, payload }),
-      then: `${pageOf(id)}?esito=annotato`,
-      again: (desk, attempt) => show(desk, id, { form: 'correzione', attempt })
+      redirectTo: `${pageOf(id)}?esito=annotato`,
+      showAgain: (desk, attempt) => show(desk, id, { form: 'correzione', attempt })
     })
   })
 }

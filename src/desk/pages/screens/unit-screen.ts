@@ -38,8 +38,8 @@ const unitScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }
     await submitForm(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'POST', url: API, payload }),
-      then: `${SETTINGS}?esito=creato#unita`,
-      again: showNew
+      redirectTo: `${SETTINGS}?esito=creato#unita`,
+      showAgain: showNew
     }))
 
   app.get(PAGE, deskPage('getPaginaUnita', 'Una unità', { params: IdParams }), async (request, reply) =>
@@ -52,8 +52,8 @@ const unitScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }
     return await submitForm(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'PUT', url: `${API}/${id}`, payload }),
-      then: LIST,
-      again: async (desk, unit) => await show(desk, id, { unit })
+      redirectTo: LIST,
+      showAgain: async (desk, unit) => await show(desk, id, { unit })
     })
   })
 
@@ -64,8 +64,8 @@ const unitScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }
     return await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'DELETE', url: `${API}/${id}` }),
-      then: `${SETTINGS}?esito=eliminato#unita`,
-      again: async (desk, other) => await show(desk, id, { other })
+      redirectTo: `${SETTINGS}?esito=eliminato#unita`,
+      showAgain: async (desk, other) => await show(desk, id, { other })
     })
   })
 
@@ -83,8 +83,8 @@ const unitScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }
     return await submitForm(request, reply, {
       fields: BLOCK_FIELDS,
       call: (payload) => ({ method: 'POST', url: BLOCKS, payload: { ...payload, unita_id: id } }),
-      then: `${pageOf(id)}?esito=creato#blocchi`,
-      again: async (desk, block) => await show(desk, id, { block })
+      redirectTo: `${pageOf(id)}?esito=creato#blocchi`,
+      showAgain: async (desk, block) => await show(desk, id, { block })
     })
   })
 
@@ -95,8 +95,8 @@ const unitScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }
     return await submitForm(request, reply, {
       fields: [],
       call: () => ({ method: 'DELETE', url: `${BLOCKS}/${blocco}` }),
-      then: `${pageOf(id)}?esito=eliminato#blocchi`,
-      again: async (desk, other) => await show(desk, id, { other })
+      redirectTo: `${pageOf(id)}?esito=eliminato#blocchi`,
+      showAgain: async (desk, other) => await show(desk, id, { other })
     })
   })
 }

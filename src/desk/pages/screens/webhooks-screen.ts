@@ -30,8 +30,8 @@ const webhooksScreen: FastifyPluginAsyncTypebox = async (app) => {
     await submitForm<{ data: Webhook }>(request, reply, {
       fields: FIELDS,
       call: (payload) => ({ method: 'POST', url: API, payload }),
-      then: ({ body: { data: { id } } }) => `${pageOf(id)}?esito=creato`,
-      again: showAll
+      redirectTo: ({ body: { data: { id } } }) => `${pageOf(id)}?esito=creato`,
+      showAgain: showAll
     }))
 
   app.get(PAGE, deskPage('getPaginaUnWebhook', 'Un webhook con le sue consegne', params), async (request, reply) =>
@@ -43,8 +43,8 @@ const webhooksScreen: FastifyPluginAsyncTypebox = async (app) => {
       return await submitForm(request, reply, {
         fields: [],
         call: () => ({ method: 'POST', url: `${API}/${id}/prova`, payload: {} }),
-        then: `${pageOf(id)}?esito=provato`,
-        again: async (desk, attempt) => await show(desk, id, { attempt })
+        redirectTo: `${pageOf(id)}?esito=provato`,
+        showAgain: async (desk, attempt) => await show(desk, id, { attempt })
       })
     })
 
@@ -63,8 +63,8 @@ const webhooksScreen: FastifyPluginAsyncTypebox = async (app) => {
       return await submitForm(request, reply, {
         fields: [],
         call: () => ({ method: 'DELETE', url: `${API}/${id}` }),
-        then: `${WEBHOOKS}?esito=eliminato`,
-        again: async (desk, attempt) => await show(desk, id, { attempt })
+        redirectTo: `${WEBHOOKS}?esito=eliminato`,
+        showAgain: async (desk, attempt) => await show(desk, id, { attempt })
       })
     })
 }
