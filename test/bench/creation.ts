@@ -26,7 +26,7 @@ export async function databaseForCreations (clusterUrl: string): Promise<string>
 /** Compares the bookings created per second with those of a bare route with a prepared insert. */
 export async function creation (locanda: Running, peer: Running): Promise<BenchResult> {
   const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
-  const result = atLeast(0.6, await interleaved(
+  const result = atLeast(0.65, await interleaved(
     'creation: requests per second / bare Fastify with a prepared insert',
     () => create(locanda, spent.locanda),
     () => create(peer, spent.peer),

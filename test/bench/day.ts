@@ -29,10 +29,13 @@ const NIGHTS = 3
 /** A day on which all units are free. */
 const AFTER_CALENDAR = '2027-06-01'
 
-/** Compares creations of bookings with and without a unit, on one server. */
+/**
+ * Compares creations of bookings with and without a unit, on one server. The unit costs a second row, with an exclusion
+ * constraint and two foreign keys.
+ */
 export async function creationWithUnit (server: Running): Promise<BenchResult> {
   let next = 0
-  return atLeast(0.9, await interleaved('creation with a unit: requests per second / without a unit',
+  return atLeast(0.65, await interleaved('creation with a unit: requests per second / without a unit',
     () => create(server, true), () => create(server, false), { rounds: 9, warmUps: 2 }))
 
   async function create ({ url }: Running, isAssigned: boolean): Promise<number> {
