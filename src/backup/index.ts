@@ -1,5 +1,5 @@
 /* The exports of the backup area, for the command-line tool and the app. */
-export type { Aftermath } from './aftermath.ts'
+export type { SettledRestore } from './settle-restore.ts'
 export { lastBackup } from './backup-retention.ts'
 export { backUp, restore } from './commands.ts'
 export { examine } from './doctor/examine.ts'

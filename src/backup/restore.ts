@@ -7,7 +7,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { lastMigration } from '#src/database/journal.ts'
 import { carryOut, knownMigrations } from '#src/database/migrate.ts'
-import { settleRestore, type Aftermath } from './aftermath.ts'
+import { settleRestore, type SettledRestore } from './settle-restore.ts'
 import { masterKeyMark, type Source } from './create.ts'
 import { OperationError } from './errors.ts'
 import { copyTarget, dropConstraints, readTables, OUTPUT_FORMAT } from './saved-tables.ts'
@@ -24,7 +24,7 @@ const USED_PLACE = 'l’archivio dei file (la cartella files di DATA_DIR, o il b
   'vuoto, senza resti di un altro ripristino'
 
 /** A completed restore. */
-export interface Restored { summary: Summary, aftermath: Aftermath }
+export interface Restored { summary: Summary, settled: SettledRestore }
 
 /** @throws OperationError when this version or this master key cannot restore the backup */
 export function requireCompatible ({ migration, version, masterKey }: Manifest, keys: Pick<Keys, 'fingerprint'>): void {
@@ -97,5 +97,5 @@ async function load (
   // Drizzle's type requires a pool, but `options` is the only field that Drizzle uses and a transaction lacks.
   const db = drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql)
   await suspendFor(db, SUSPENDED.replace('%', manifest.created.slice(0, 10)))
-  return { summary, aftermath: await settleRestore(tx, db, { keys, path, created: manifest.created }) }
+  return { summary, settled: await settleRestore(tx, db, { keys, path, created: manifest.created }) }
 }

@@ -15,7 +15,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Clock } from '#src/lib/time.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { AccountDellAmbiente, AccountNonTrovato, ConnessioneFallita } from '../errors.ts'
-import { check } from '../service/diagnosis.ts'
+import { checkConnection } from '../service/check-connection.ts'
 import { accountName } from '../service/police-service.ts'
 import { deleteAccountRow, deleteTest, saveTest, saveAccountRow } from './account-rows.ts'
 import { accountBodyErrors, presentAccount, refuseUnfinished, requireFree } from './account-rules.ts'
@@ -127,7 +127,7 @@ const loginTest: FastifyPluginAsyncTypebox<Pick<AccountRoutesOptions, 'accounts'
     const account = await accounts.of(id)
     const service = account?.ledger.service ?? null
     try {
-      const answer = await check(service)
+      const answer = await checkConnection(service)
       account?.archive.retryRefused()
       await note(null)
       return answer

@@ -4,7 +4,7 @@ import type { Config } from '#src/config/config.ts'
 import type { Database } from '#src/database/connect.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { createClock } from '#src/lib/time.ts'
-import { check } from '../service/diagnosis.ts'
+import { checkConnection } from '../service/check-connection.ts'
 import { policeServices } from '../service/police-service.ts'
 import { credentialsOf, readAccountRows } from './account-rows.ts'
 
@@ -21,9 +21,9 @@ export async function checkAccounts (
   const services = await policeServices({ config, keys, db, log, clock: createClock(config.TODAY) })
   const accounts: CheckedAccount[] = []
   let host: string | undefined
-  const test = async (establishment: number | null, service: Parameters<typeof check>[0]) => {
+  const test = async (establishment: number | null, service: Parameters<typeof checkConnection>[0]) => {
     try {
-      host = new URL((await check(service)).endpoint).host
+      host = new URL((await checkConnection(service)).endpoint).host
       accounts.push({ establishment, error: null })
     } catch (error) {
       accounts.push({ establishment, error })

@@ -12,7 +12,7 @@ import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 import { readAccounts } from './coverage-rows.ts'
 import type { WatchContext } from './ledger-context.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
-import { isGuestOf, rowsBeforeArrival, unmatchedRows, withGuests } from './sent-guests.ts'
+import { assignGuests, mayBelongTo, rowsBeforeArrival, unmatchedRows } from './sent-guests.ts'
 import { endOf } from './stay-nights.ts'
 import { unsealLine } from './submission-rows.ts'
 
@@ -152,17 +152,17 @@ export async function findMoved (
   const { data_arrivo } = guests[0]!
   const bookings = new Set(guests.flatMap(({ prenotazione_id }) => prenotazione_id ?? []))
   const rows = await readBookingRows(db, mode, data_arrivo, [...bookings])
-  const corrected = new Set([...saved].flatMap(([id, own]) =>
+  const beforeArrival = new Set([...saved].flatMap(([id, own]) =>
     [...rowsBeforeArrival(keys, rows.filter((row) => row.prenotazione_id === id), own)]))
   const sent = rows.filter((row) => row.data_arrivo !== data_arrivo).flatMap((row) => {
     const record = recordOf(keys, row)
     const prints = record && fingerprint(keys, account, { ...record, data_arrivo })
-    return prints === undefined ? [] : { ...row, ...prints, isCorrected: corrected.has(row) }
+    return prints === undefined ? [] : { ...row, ...prints, isBeforeArrival: beforeArrival.has(row) }
   })
   return guests.flatMap((guest, ospite) => {
     const { persona, documento } = fingerprint(keys, account, guest)
     const own = sent.filter((row) => row.prenotazione_id === guest.prenotazione_id &&
-      (row.isCorrected || !isOtherPeriod(row, guest, stays.get(row.prenotazione_id!))))
+      (row.isBeforeArrival || !isOtherPeriod(row, guest, stays.get(row.prenotazione_id!))))
     return own.flatMap((row): Conflict[] => {
       const samePerson = row.persona.equals(persona)
       if (!samePerson && (documento === null || row.documento?.equals(documento) !== true)) return []
@@ -216,7 +216,7 @@ export async function findExcess (
       .map((row) => ({ ...row, permanenza: nightsStayed(keys, row, saved ?? []) }))
       .filter((row) => !isOtherPeriod(row, record, stay))
     const adding = nights.map((permanenza) => ({ data_arrivo: arrival, permanenza, guest: {} }))
-    const isTooMany = peakOfRows([...withGuests(keys, sent, saved ?? []), ...adding], arrival, stay) > numero_ospiti
+    const isTooMany = peakOfRows([...assignGuests(keys, sent, saved ?? []), ...adding], arrival, stay) > numero_ospiti
     const reported = isTooMany || saved === undefined ? sent : unmatchedRows(keys, sent, saved)
     if (!isTooMany && (saved === undefined || reported.length === 0)) return []
     const gia_inviati = reported.map(({ id, indice, ricevuta, stato, esito, riga }) =>
@@ -244,7 +244,7 @@ export async function findElsewhere (
 
 /** The nights of a row until the departure of its guest, who may leave earlier than declared. */
 function nightsStayed (keys: Keys, row: BookingRow, saved: readonly Guest[]): number {
-  const departure = saved.find((guest) => guest.partenza && isGuestOf(keys, row, guest))?.partenza
+  const departure = saved.find((guest) => guest.partenza && mayBelongTo(keys, row, guest))?.partenza
   return departure ? Math.min(row.permanenza, Math.max(0, daysBetween(row.data_arrivo, departure))) : row.permanenza
 }
 

@@ -46,6 +46,7 @@ export interface SentRow extends Candidate {
   stato: State
   /** The first day on which the service may have counted it, if possible without a receipt. Null if not sent. */
   giorno: Day | null
+  /** The questura was asked to correct the row. */
   isCorrected: boolean
 }
 

@@ -18,7 +18,6 @@ import { ricevute } from '#drizzle/tables/alloggiati.ts'
 import {
   invii_conferme as confirmations, invii_correzioni as corrections, invii_decisioni as decisions
 } from '#drizzle/tables/decisions.ts'
-import type { Config } from '#src/config/config.ts'
 import { currentSuspension } from './suspension.ts'
 
 type Mode = 'sandbox' | 'production'
@@ -55,7 +54,7 @@ type Filters = Omit<InvioQuery, 'limit' | 'cursor' | 'conteggio'>
 
 interface InvioPage { data: Invio[], next: Position | undefined }
 
-/** One page of the ledger, newest first, and the cursor of the next. */
+/** One page of the ledger, newest first, and the position where the next page starts. */
 export async function readSubmissionPage (
   db: Executor, scope: SQL, filters: Filters, limit: number, cursor?: string
 ): Promise<InvioPage> {
@@ -152,7 +151,7 @@ async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<In
  * Retry times of the given submissions that wait for a retry, after an attempt or a decision. New submissions are left
  * out, because they are sent at once.
  */
-export async function readWaiting (db: Executor, references: readonly string[]): Promise<ReadonlyMap<string, Date>> {
+export async function readRetryTimes (db: Executor, references: readonly string[]): Promise<ReadonlyMap<string, Date>> {
   if (references.length === 0) return new Map()
   const { ricevuta, stato, versione, lease_fino_al } = invii
   const found = await db.select({ ricevuta, lease_fino_al }).from(invii)
@@ -183,7 +182,7 @@ export function maskLine (line: string): Mascherata | null {
 
 type Attempt = InvioDetail['tentativi'][number]
 
-/** The attempts of a submission with their observations. The outcome is the final one, if any. */
+/** The attempts of a submission with their observations. The outcome is the final one, else the first observed one. */
 export async function readAttempts (db: Executor, id: number): Promise<Attempt[]> {
   const { numero, base, inviato_il, giorno_da, giorno_a, schedine, notti } = attempts
   const made = await db
@@ -193,13 +192,13 @@ export async function readAttempts (db: Executor, id: number): Promise<Attempt[]
   const seen = await db
     .select({
       numero: observations.numero,
-      what: {
+      observation: {
         esito, fonte, schedine: acquired, notti: nights, http_status, errore, registrato_il: isoInstant(registrato_il)
       }
     })
     .from(observations).where(eq(observations.invio_id, id)).orderBy(asc(observations.id))
   return made.map((attempt) => {
-    const osservazioni = seen.filter((one) => one.numero === attempt.numero).map(({ what }) => what)
+    const osservazioni = seen.filter((one) => one.numero === attempt.numero).map(({ observation }) => observation)
     const { esito } = osservazioni.find(({ esito }) => esito !== '?') ?? osservazioni[0] ?? { esito: null }
     return { ...attempt, esito, osservazioni }
   })
@@ -251,7 +250,7 @@ export interface LedgerSummary {
   suspended: boolean
 }
 
-export async function ledgerSummary (db: Executor, mode: Config['ALLOGGIATI_MODE']): Promise<LedgerSummary> {
+export async function ledgerSummary (db: Executor, mode: Mode): Promise<LedgerSummary> {
   const counted = await countByState(db, mode)
   const states = STATE_NAMES.map((stato) => ({ stato, description: STATES[stato], submissions: counted.get(stato)! }))
   return { states, suspended: await currentSuspension(db) !== undefined }

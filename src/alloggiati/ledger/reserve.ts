@@ -16,7 +16,7 @@ import { fingerprint, guestAt, type Guest } from './fingerprints.ts'
 import { ACCEPTED, attribute, LEASE, lockChain } from './moves.ts'
 import { bookingsElsewhere } from './police-account.ts'
 import { sealLine } from './submission-rows.ts'
-import { readWaiting } from './read-ledger.ts'
+import { readRetryTimes } from './read-ledger.ts'
 
 export interface Submission {
   account: string
@@ -74,7 +74,7 @@ export async function reserveIn (tx: Transaction, context: ReserveContext, submi
   // If a booking was deleted meanwhile, its guests must not be sent.
   if (locked.size < ids.length) throw new PrenotazioneNonTrovata()
   for (const [id, { stato }] of locked) requireConfirmed({ id, stato })
-  // A booking may belong to another account by now.
+  // A booking may have moved to another account meanwhile.
   const moved = await bookingsElsewhere(context, tx, account, ids)
   if (moved.length > 0) throw new PrenotazioneCambiata(moved)
   // Always lock the counter before the chain, because different orders could deadlock.
@@ -92,7 +92,7 @@ export async function reserveIn (tx: Transaction, context: ReserveContext, submi
   const excess = await findExcess(tx, keys, mode, data_arrivo, additions)
   const elsewhere = await findElsewhere(tx, { account, mode }, data_arrivo, additions)
   const obstacles = { conflicts, excess }
-  const confirmed = confirmedOf(submission, obstacles, await readWaiting(tx, referencesOf(obstacles))) ??
+  const confirmed = confirmedOf(submission, obstacles, await readRetryTimes(tx, referencesOf(obstacles))) ??
     confirmedElsewhere(submission, elsewhere)
   const id = await insertSubmission(tx, submission, ricevuta, ACCEPTED[confirmed ? 'confirmed' : 'unconfirmed'])
   if (confirmed !== undefined) {

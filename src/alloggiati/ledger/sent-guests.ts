@@ -5,15 +5,15 @@ import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
 /* Compares the rows of a booking with its saved guests. The arrivals of the rows may differ from the booking's. */
 
 /** A live row, with the arrival that its fingerprints include. */
-interface SentGuest extends Fingerprints { utente: string, data_arrivo: Day }
+interface LiveRow extends Fingerprints { utente: string, data_arrivo: Day }
 
 /** Whether a row may belong to a saved guest. */
-export function isGuestOf (keys: Keys, row: SentGuest, guest: Guest): boolean {
+export function mayBelongTo (keys: Keys, row: LiveRow, guest: Guest): boolean {
   return guestsOfRows(keys, [guest])(row).length > 0
 }
 
 /** The rows that match none of the given guests. */
-export function unmatchedRows<Row extends SentGuest> (
+export function unmatchedRows<Row extends LiveRow> (
   keys: Keys, rows: readonly Row[], guests: readonly Guest[]
 ): Row[] {
   const guestsOf = guestsOfRows(keys, guests)
@@ -21,10 +21,11 @@ export function unmatchedRows<Row extends SentGuest> (
 }
 
 /**
- * Adds its guest to each row. A row without a match belongs to another guest. A second row with the same arrival does
- * too, because a person has confirmed it.
+ * Adds to each row an object that identifies its guest: the saved guest, or the row itself if no saved guest matches.
+ * If two rows with the same arrival match one guest, only the first gets it, because a person has confirmed that the
+ * second is another guest.
  */
-export function withGuests<Row extends SentGuest> (
+export function assignGuests<Row extends LiveRow> (
   keys: Keys, rows: readonly Row[], guests: readonly Guest[]
 ): (Row & { guest: object })[] {
   const guestsOf = guestsOfRows(keys, guests)
@@ -37,9 +38,9 @@ export function withGuests<Row extends SentGuest> (
   })
 }
 
-/** The place of each row's guest. A row whose guest has changed takes a remaining place, in order. */
-export function placesOfRows (keys: Keys, rows: readonly SentGuest[], guests: readonly Guest[]): number[] {
-  const known = withGuests(keys, rows, guests).map(({ guest }) => guests.indexOf(guest as Guest))
+/** The place (index) of each row's guest. Rows that match no saved guest take the remaining places, in order. */
+export function placesOfRows (keys: Keys, rows: readonly LiveRow[], guests: readonly Guest[]): number[] {
+  const known = assignGuests(keys, rows, guests).map(({ guest }) => guests.indexOf(guest as Guest))
   const left = [...new Array(rows.length + guests.length).keys()].filter((place) => !known.includes(place))
   return known.map((place) => place < 0 ? left.shift()! : place)
 }
@@ -48,7 +49,7 @@ export function placesOfRows (keys: Keys, rows: readonly SentGuest[], guests: re
  * The rows of guests whose own arrival was corrected after the Send. Each of these rows begins before the corrected
  * arrival, and no row of the guest begins on it or later.
  */
-export function rowsBeforeArrival<Row extends SentGuest> (
+export function rowsBeforeArrival<Row extends LiveRow> (
   keys: Keys, rows: readonly Row[], guests: readonly Guest[]
 ): ReadonlySet<Row> {
   if (!guests.some(({ arrivo }) => arrivo)) return new Set()
@@ -63,21 +64,19 @@ export function rowsBeforeArrival<Row extends SentGuest> (
 
 /** Returns a function that finds the guests of a row. It computes fingerprints once per account and arrival. */
 function guestsOfRows (keys: Keys, guests: readonly Guest[]) {
-  const byArrival = new Map<string, Map<string, Guest[]>>()
-  return (row: SentGuest): Guest[] => {
+  const byAccountAndArrival = new Map<string, Map<string, Guest[]>>()
+  return (row: LiveRow): Guest[] => {
     const { utente, data_arrivo } = row
     const key = `${data_arrivo} ${utente}`
-    const known = byArrival.get(key) ?? indexed(keys, utente, guests.map((guest) => ({ guest, data_arrivo })))
-    byArrival.set(key, known)
+    const known = byAccountAndArrival.get(key) ?? indexByPrint(keys, utente, data_arrivo, guests)
+    byAccountAndArrival.set(key, known)
     return [...new Set(hexPrints(row).flatMap((print) => known.get(print) ?? []))]
   }
 }
 
-function indexed (
-  keys: Keys, account: string, arriving: readonly { guest: Guest, data_arrivo: Day }[]
-): Map<string, Guest[]> {
+function indexByPrint (keys: Keys, account: string, data_arrivo: Day, guests: readonly Guest[]): Map<string, Guest[]> {
   const byPrint = new Map<string, Guest[]>()
-  for (const { guest, data_arrivo } of arriving) {
+  for (const guest of guests) {
     for (const print of hexPrints(fingerprint(keys, account, { ...guest, data_arrivo }))) {
       byPrint.set(print, [...byPrint.get(print) ?? [], guest])
     }

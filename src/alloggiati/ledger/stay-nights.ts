@@ -18,7 +18,7 @@ export interface ComparedStay {
   days: readonly GuestDays[]
   /** The fingerprints of each saved guest, with their arrival day. */
   guests: readonly (readonly PrintsAt[])[]
-  /** Rows with an arrival in the stay. Rows of a moved stay that are being corrected count from the arrival. */
+  /** Rows with an arrival in the stay. Rows with a requested correction count from the check-in of a moved stay. */
   rows: readonly SentRow[]
 }
 
@@ -55,14 +55,17 @@ export function unsavedGuests (numero_ospiti: number, days: readonly GuestDays[]
   return Math.max(0, numero_ospiti - peakOccupancy(days))
 }
 
-/** The arrivals of a stay: its check-in, and guests' arrivals on other days. For each, rows of 30 nights count. */
+/**
+ * The arrivals of a stay: its check-in, and guests' arrivals on other days. A row counts for an arrival if it begins
+ * less than 30 nights later, or if its correction was requested.
+ */
 export function arrivalsOf (compared: ComparedStay): Arrivals[] {
   const { stay: { check_in, numero_ospiti }, days } = compared
   const later = days.flatMap(({ arrival }) => arrival === check_in ? [] : arrival)
   const unsaved = unsavedGuests(numero_ospiti, days)
   return [check_in, ...[...new Set(later)].toSorted()].map((day) => {
     const arriving = placesOf(days, ({ arrival }) => arrival === day)
-    // Unsaved guests arrive with the booking.
+    // Guests who are not saved yet arrive at the check-in.
     const guests = arriving.length + (day === check_in ? unsaved : 0)
     const until = addDays(day, MAX_DECLARED_NIGHTS)
     const own = arriving.map((place) => compared.guests[place]!)
@@ -110,24 +113,24 @@ export function rowsOfArrivals (
 interface GuestRows { days?: GuestDays, prints?: readonly PrintsAt[], rows: SentRow[] }
 
 /**
- * Assigns each row to one guest: to the matching saved guest, else to an unsaved guest. If no guest is unsaved, or the
- * row is being corrected, it belongs to a saved guest without rows, whose name and document were corrected. Lists,
- * alarms and Sends all use this result.
+ * Assigns each row to at most one guest: to the matching saved guest, else to an unsaved guest. If no guest is unsaved,
+ * or a correction of the row was requested, it belongs to a saved guest without rows, whose name and document were
+ * corrected. Lists, alarms and Sends all use this result.
  */
 function assignRows ({ stay, days, guests, rows }: ComparedStay): { saved: GuestRows[], unsaved: GuestRows[] } {
   const saved = days.map((days, place): GuestRows => ({ days, prints: guests[place]!, rows: [] }))
   const unsaved = Array.from({ length: unsavedGuests(stay.numero_ospiti, days) }, (): GuestRows => ({ rows: [] }))
   const inOrder = rows.toSorted((one, other) => one.data_arrivo < other.data_arrivo ? -1 : 1)
-  const strangers: SentRow[] = []
+  const unmatched: SentRow[] = []
   for (const row of inOrder) {
     const owners = ownersOf(row, guests).map((place) => saved[place]!)
     const owner = owners.find((guest) => isFree(guest, row)) ?? owners[0]
     if (owner !== undefined) owner.rows.push(row)
-    else if (row.isOwn) strangers.push(row)
+    else if (row.isOwn) unmatched.push(row)
   }
-  const renamed = saved.filter(({ rows }) => rows.length === 0)
-  for (const row of strangers) {
-    const candidates = row.isCorrected ? [...renamed, ...unsaved] : [...unsaved, ...renamed]
+  const withoutRows = saved.filter(({ rows }) => rows.length === 0)
+  for (const row of unmatched) {
+    const candidates = row.isCorrected ? [...withoutRows, ...unsaved] : [...unsaved, ...withoutRows]
     candidates.find((guest) => isFree(guest, row))?.rows.push(row)
   }
   return { saved, unsaved }
@@ -145,8 +148,8 @@ export interface Undeclared {
   night: Day
   guests: number
   /**
-   * The arrivals of those guests who have no row, or only rows with another name, birth date and document. These guests
-   * are due for this night, so they are not also missing on their arrival.
+   * The arrivals of those guests who have no row, or only rows with another name, birth date and document. They are
+   * counted here, so callers must not count them again as missing on their arrival.
    */
   withoutRow: readonly Day[]
 }
@@ -173,7 +176,7 @@ export function firstUndeclared (
   return undefined
 }
 
-/** The later arrivals in the records of a stay of more than 30 nights, if each record declares 30. */
+/** The days from which a stay of more than 30 nights is declared again, if each record declares 30 nights. */
 function renewalsOf (arrival: Day, departure: Day): Day[] {
   const periods = Math.ceil(daysBetween(arrival, departure) / MAX_DECLARED_NIGHTS)
   return Array.from({ length: Math.max(0, periods - 1) }, (_, n) => addDays(arrival, (n + 1) * MAX_DECLARED_NIGHTS))
@@ -185,8 +188,8 @@ function undeclaredOn (
   return [...saved, ...unsaved].filter(({ days, rows }) => {
     const arrival = days?.arrival ?? check_in
     if (night <= arrival || (days !== undefined && night >= days.departure)) return false
-    // A guest whose arrival is not declared is due for it, and all nights are declared with it.
     const isRenewal = daysBetween(arrival, night) % MAX_DECLARED_NIGHTS === 0
+    // Without a row for the arrival, the guest is due for the arrival, and that record declares these nights too.
     const hasArrived = rows.some(({ data_arrivo, isCorrected }) =>
       data_arrivo < night && (data_arrivo >= arrival || isCorrected))
     return (isRenewal || hasArrived) && !rows.some((row) => declares(row, night) && isCounted(row))
@@ -200,7 +203,7 @@ function arrivalsWithoutRow (guests: readonly GuestRows[], { check_in }: Stay): 
   })
 }
 
-/** The number of guests with no row for their arrival, but with a row that counts for nights after the 30th. */
+/** The number of guests whose rows all begin after their first 30 nights, if one of the rows counts. */
 export function guestsSentLate (compared: ComparedStay, isCounted: Counted): number {
   const { saved, unsaved } = assignRows(compared)
   return [...saved, ...unsaved].filter(({ days, rows }) => {

@@ -19,7 +19,7 @@ import {
 import { checkBooking, submitBooking } from '../schedine/booking-schedine.ts'
 import { respondToRepeatedDay, dayErrors, submitDay } from '../schedine/day/arrival-day.ts'
 import { remark } from '../schedine/day/day-remarks.ts'
-import { unknownApartments } from '../schedine/known-apartments.ts'
+import { unknownApartments } from '../schedine/unknown-apartments.ts'
 import { requesterOf } from '../schedine/requester.ts'
 import { respondToRepeat, submit } from '../schedine/submission.ts'
 

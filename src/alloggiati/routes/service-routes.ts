@@ -12,7 +12,7 @@ import { addApartment, disableApartment, listApartments } from '../service/apart
 import { CredenzialiMancanti } from '../errors.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { CheckResponse, CheckFailure, SandboxRecords } from '#schemas/alloggiati.ts'
-import { check } from '../service/diagnosis.ts'
+import { checkConnection } from '../service/check-connection.ts'
 import { acquired } from '../service/sandbox/sandbox-store.ts'
 import { Codice, Codici, CodiciQuery } from '#schemas/codici.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
@@ -107,7 +107,7 @@ export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = as
 
   app.get('/api/alloggiati/check', CHECK_ALLOGGIATI, async () => {
     const account = await accounts.of()
-    const answer = await check(account?.ledger.service ?? null)
+    const answer = await checkConnection(account?.ledger.service ?? null)
     account?.archive.retryRefused()
     return answer
   })

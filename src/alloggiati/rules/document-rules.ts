@@ -4,7 +4,7 @@ import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { FIELDS } from '../codec/layout.ts'
 import { STATELESS } from '../tables/types.ts'
 import type { GuestCase } from './case.ts'
-import { isPlaceholder, unusualNumber } from './documents.ts'
+import { isPlaceholder, unusualNumber } from './document-numbers.ts'
 import { describeCharacters } from './confusable-letters.ts'
 import { advice, isCentralOffice, matchingIssuers, matchingStates, successors } from './proposals.ts'
 import { isMinor } from './person-rules.ts'
@@ -144,7 +144,7 @@ const HOLDER_RULES: readonly Rule[] = [
     id: 'rilascio-ambiguo',
     field: 'luogo_rilascio',
     message: 'Il codice {codice} del luogo di rilascio indica più di un comune: scegliere tra {candidati}',
-    source: 'Tabella Luoghi: i codici brevi si cercano, non si calcolano',
+    source: 'Tabella Luoghi: più comuni possono avere lo stesso codice breve',
     applies: ({ issue, fields }) =>
       issue.status === 'ambiguous' && {
         codice: fields.luogo_rilascio,

@@ -15,7 +15,7 @@ import { compareStay } from '../ledger/coverage.ts'
 import { unsavedGuests } from '../ledger/stay-nights.ts'
 import type { LedgerBase } from '../ledger/ledger-context.ts'
 import { guestAt } from '../ledger/fingerprints.ts'
-import { readWaiting } from '../ledger/read-ledger.ts'
+import { readRetryTimes } from '../ledger/read-ledger.ts'
 import { groupsOf } from '../rules/guest-groups.ts'
 import { arrivingNow, dueFrom, otherPlaces } from './due-guests.ts'
 
@@ -166,7 +166,7 @@ export async function findMissing (
   if (sent.size > 0 && sent.size === guests.length) {
     for (const { duplicate: { ricevuta, stato } } of conflicts) {
       if (isUnderWay(stato) && ricevuta !== null && stato !== null) {
-        const waiting = await readWaiting(db, [ricevuta])
+        const waiting = await readRetryTimes(db, [ricevuta])
         throw new SchedineInCorso(ricevuta, stato, { waitsUntil: waiting.get(ricevuta) })
       }
     }

@@ -4,7 +4,7 @@ import type { Transaction } from '#src/database/connect.ts'
 import type { Caller } from '../ledger/sending/claim.ts'
 import type { LedgerContext } from '../ledger/ledger-context.ts'
 import { type Reserved, reserve, type Submission } from '../ledger/reserve.ts'
-import { carryOut, type SubmissionResult } from '../ledger/sending/dispatch.ts'
+import { carryOut, type SubmissionResult } from '../ledger/sending/carry-out.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
 /** Extra time for a caller who must wait, while the submission is being given up. */

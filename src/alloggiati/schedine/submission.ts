@@ -12,15 +12,15 @@ import { compareStay } from '../ledger/coverage.ts'
 import { announce, type LedgerContext } from '../ledger/ledger-context.ts'
 import { makeTestCall } from '../ledger/sending/police-call.ts'
 import type { Submission } from '../ledger/reserve.ts'
-import { readWaiting } from '../ledger/read-ledger.ts'
+import { readRetryTimes } from '../ledger/read-ledger.ts'
 import { departureOf, guestsOfNight } from '../ledger/stay-nights.ts'
 import { checkSuspension } from '../ledger/suspension.ts'
 import { overlapRemarks } from '../ledger/overlaps.ts'
-import { type RowResult, type SubmissionResult, readResult } from '../ledger/sending/dispatch.ts'
+import { type RowResult, type SubmissionResult, readResult } from '../ledger/sending/carry-out.ts'
 import { describeWaiting, SchedineInCorso } from '../sent-errors.ts'
 import { methodFor } from '../service/calls.ts'
 import type { PoliceService } from '../service/police-service.ts'
-import { areAboutCaller } from '../service/police-faults.ts'
+import { concernsCaller } from '../service/police-faults.ts'
 import { failureText } from '../service/soap/errors.ts'
 import { chooseAccount, type Chosen } from '../accounts/choose-account.ts'
 import { accept, accountFor, type Accepted, type Order, type SchedineContext } from './accept-schedine.ts'
@@ -140,7 +140,7 @@ async function send (
   if (result === undefined || isUnderWay(result.stato)) {
     requester.leaveOpen()
     requester.confirmAsync()
-    const until = (await readWaiting(db, [ricevuta])).get(ricevuta)
+    const until = (await readRetryTimes(db, [ricevuta])).get(ricevuta)
     const reason = until && describeWaiting(until)
     throw new InvioFallito('INVIO_IN_CORSO', { ricevuta, reason }, requester.isAsync ? 202 : 422)
   }
@@ -206,7 +206,7 @@ function failure (
 ): InvioFallito {
   const messaggio_soap = failureText(errore ?? '')
   if (stato === 'non_inviato') {
-    const cause = areAboutCaller(messaggio_soap) ? 'CREDENZIALI_RIFIUTATE' : causa ?? 'NON_INVIATO'
+    const cause = concernsCaller(messaggio_soap) ? 'CREDENZIALI_RIFIUTATE' : causa ?? 'NON_INVIATO'
     return new InvioFallito(cause, { messaggio_soap, ...reference })
   }
   if (stato === 'annullato') return new InvioFallito('INVIO_ANNULLATO', { messaggio_soap, ...reference })
@@ -251,7 +251,7 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
   const result = await readResult(db, submission)
   if (isUnderWay(result.stato)) {
     requester.leaveOpen()
-    const waiting = await readWaiting(db, [ricevuta])
+    const waiting = await readRetryTimes(db, [ricevuta])
     throw new SchedineInCorso(ricevuta, result.stato, { waitsUntil: waiting.get(ricevuta) })
   }
   closeIfDecided(requester, result.stato)

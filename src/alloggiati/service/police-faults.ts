@@ -54,17 +54,17 @@ export function faultOf (err: unknown, changes = false): FaultKind | undefined {
 /** Error names with which the service refuses the caller of a Send before it reads the rows, so no guest was sent. */
 export const ACCESS_REFUSED = /AUTENTICAZIONE|TOKEN|CREDENZIALI/
 
-/** Words in refusals of the caller, for all calls except a Send. A false match is harmless, as no guest is sent. */
+/** Terms in refusals of the caller, for all calls except a Send. A false match is harmless, as no guest is sent. */
 const CALLER_REFUSED = /AUTENTICAZIONE|AUTENTICATO|TOKEN|CREDENZIALI|WSKEY|WS_KEY|CHIAVE_WEB|PASSWORD/i
 
-/** Whether the words of a refusal concern the caller, and not the request. */
-export function areAboutCaller (words: string): boolean {
-  return CALLER_REFUSED.test(words)
+/** Whether the reason of a refusal concerns the caller, and not the request. */
+export function concernsCaller (reason: string): boolean {
+  return CALLER_REFUSED.test(reason)
 }
 
 /** Whether a reply refuses the caller, and not the request. */
 export function refusesCaller ({ esito, ErroreDes }: EsitoOperazioneServizio): boolean {
-  return !esito && areAboutCaller(ErroreDes)
+  return !esito && concernsCaller(ErroreDes)
 }
 
 /** Runs a call to the service. If it fails, throws a PoliceFault. */

@@ -1,6 +1,6 @@
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import type { Aftermath } from '#src/backup/index.ts'
+import type { SettledRestore } from '#src/backup/index.ts'
 import type { Context } from '../command-context.ts'
 import { CliError, EXIT, usageError, type Exit } from '../errors.ts'
 import { newSecret, secretOf } from '../terminal.ts'
@@ -38,16 +38,16 @@ export async function restore (context: Context, file: string): Promise<Exit> {
   const { env, onInterrupt = () => () => {} } = terminal
   const passphrase = await secretOf(terminal, VARIABLE, PASSPHRASE)
   const operations = await import('#src/backup/index.ts')
-  const { summary, aftermath } = await asCliError(() => operations.restore(env, file, passphrase, onInterrupt))
+  const { summary, settled } = await asCliError(() => operations.restore(env, file, passphrase, onInterrupt))
   warnOfGaps(context, summary)
-  out.result(`Ripristinato: ${contentOf(summary)}`, { ...figuresOf(summary), ...revocationsOf(aftermath) })
+  out.result(`Ripristinato: ${contentOf(summary)}`, { ...figuresOf(summary), ...revocationsOf(settled) })
   out.note('Gli invii alla Polizia sono sospesi: confrontare le ricevute, poi riprenderli')
-  reportAftermath(context, aftermath)
+  reportSettled(context, settled)
   return EXIT.ok
 }
 
 /** Lists the revoked access, the repeated erasures, and the time from which later erasures must be repeated. */
-function reportAftermath ({ out }: Context, { sessions, keys, path, until, repeated }: Aftermath): void {
+function reportSettled ({ out }: Context, { sessions, keys, path, until, repeated }: SettledRestore): void {
   out.note(`Tutte le sessioni sono terminate (${sessions}) e tutte le chiavi API revocate (${keys.length})`)
   for (const { id, name, user, email } of keys) out.note(`Chiave API revocata: ${id} «${name}» di ${email ?? user}`)
   const from = dayWithArticle('dal', new Date(until))
@@ -61,7 +61,7 @@ function reportAftermath ({ out }: Context, { sessions, keys, path, until, repea
     `Utenti bloccati di nuovo: ${bloccati.length}. Ripetere a mano soltanto quelle ${from}`)
 }
 
-function revocationsOf ({ sessions, keys, path, until, repeated }: Aftermath) {
+function revocationsOf ({ sessions, keys, path, until, repeated }: SettledRestore) {
   const chiavi_revocate = keys.map(({ id, name, user, email }) => ({ id, nome: name, utente: user, email }))
   const ripetuti = repeated ?? null
   return { sessioni_terminate: sessions, chiavi_revocate, file_cancellazioni: path, ripetere_dal: until, ripetuti }

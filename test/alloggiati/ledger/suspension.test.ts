@@ -1,7 +1,7 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import t, { type Test } from 'tap'
-import { carryOut } from '#src/alloggiati/ledger/sending/dispatch.ts'
+import { carryOut } from '#src/alloggiati/ledger/sending/carry-out.ts'
 import { checkSuspension, suspendSending } from '#src/alloggiati/ledger/suspension.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { connect } from '#src/database/connect.ts'

@@ -3,7 +3,7 @@ import type postgres from 'postgres'
 import t from 'tap'
 import type { Reserved } from '#src/alloggiati/ledger/reserve.ts'
 import { SendQueue } from '#src/alloggiati/ledger/ledger-context.ts'
-import { carryOut } from '#src/alloggiati/ledger/sending/dispatch.ts'
+import { carryOut } from '#src/alloggiati/ledger/sending/carry-out.ts'
 import { sweep } from '#src/alloggiati/ledger/sweep.ts'
 import { addDays } from '#src/lib/time.ts'
 import { emptied } from '#test/alloggiati/emptied.ts'
@@ -148,7 +148,7 @@ t.test('a refused token is replaced once before the submission fails', async (t)
   police.on.Test = response(refusalReply('Test', 'TOKEN_NON_VALIDO'))
   const before = police.callsOf('Test').length
   t.match(await carryOut(mine, (await reserve([guestNo(3)])).id, true), { causa: 'RIFIUTATO_DAL_SERVIZIO' })
-  t.equal(police.callsOf('Test').length, before + 2, 'and only once')
+  t.equal(police.callsOf('Test').length, before + 2, 'the test call is retried only once')
 })
 
 t.test('each step of a worker renews its lease', async (t) => {
@@ -440,7 +440,7 @@ t.test('a submission that always fails blocks neither other submissions nor the 
   t.same(await states(), ['pronto/in_corso', 'acquisito/acquisita'])
   t.equal(police.acquired().length, 1)
   t.ok(logs.some((line) => line.level === 50 && line.invio === damaged.id), 'it raises an alarm')
-  t.same(await sql`select from invii where stato = 'pronto' and lease_fino_al < now()`, [], 'and it is retried later')
+  t.same(await sql`select from invii where stato = 'pronto' and lease_fino_al < now()`, [], 'no retry is due yet')
 })
 
 t.test(

@@ -19,8 +19,9 @@ import { giveUp, mayBeAcquired } from './record-verdict.ts'
 /** The caller for whom a submission is sent. */
 export interface Caller {
   /**
-   * Makes a caller who still waits stay until the result. Returns whether the caller stays. If so, an unsendable
-   * submission is given up. Otherwise it stays ready and is retried. Call it again after a wait for a lock.
+   * Asks the caller to wait for the result, and returns whether the caller does. If true, an unsendable submission is
+   * given up. If false, it stays ready and is retried. Call it again after a wait for a lock, because the caller may
+   * have left.
    */
   keepWaiting (): boolean
 }
@@ -33,14 +34,15 @@ export interface NotSent { causa?: Cause, errore?: string }
 
 /** Renewal interval of the lease while waiting, much shorter than the lease. */
 const RENEW_MS = 30_000
-/** Poll interval during the quiet hours. */
+/** Poll interval during the quiet period around midnight. */
 const QUIET_POLL_MS = 1000
 /** Poll interval for a slot. */
 const SLOT_POLL_MS = 50
 
 /**
- * Claims a submission that is `pronto`. An account may have many claimed submissions, because they take the send slot
- * later. If a booking changed meanwhile, its rows are outdated and the submission is given up.
+ * Claims a submission that is `pronto`. Several submissions of an account may be claimed, because only the send slot is
+ * exclusive, which they take later. If a booking changed meanwhile, its rows are outdated, and the submission is given
+ * up.
  * @returns undefined when the claim succeeded
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
@@ -116,7 +118,7 @@ export async function leaveReady (db: Executor, id: number): Promise<void> {
   await db.update(invii).set({ lease_fino_al: sql`now()` }).where(and(eq(invii.id, id), eq(invii.stato, 'pronto')))
 }
 
-/** Renews the lease. @returns false when another worker owns the submission by now */
+/** Renews the lease. @returns false when another worker has taken the submission */
 export async function renewLease (db: Executor, { id, token }: Claim): Promise<boolean> {
   const renewed = await db.update(invii).set({ lease_fino_al: LEASE })
     .where(and(eq(invii.id, id), eq(invii.stato, 'preso'), eq(invii.proprietario, token))).returning({ id: invii.id })
@@ -158,7 +160,7 @@ export async function releaseUnsent (
 }
 
 /**
- * Waits until the test call may start: the quiet hours are over, and a `test` slot is free.
+ * Waits until the test call may start: the quiet period is over, and a `test` slot is free.
  * @throws SendQueueClosed
  */
 export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, entry: QueueEntry): Promise<void> {
@@ -172,8 +174,8 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
 
 /**
  * Waits until the account has no other submission in flight, in this process (in the order of arrival) or in another.
- * While it waits, it writes only the renewed lease. The dispatch fails if another submission is in flight.
- * @returns false when another worker owns the submission by now
+ * While it waits, it only renews the lease. The dispatch fails if another submission is in flight.
+ * @returns false when another worker has taken the submission
  * @throws SendQueueClosed
  */
 export async function waitForSendSlot (
@@ -197,7 +199,8 @@ async function isInFlight (db: Executor, account: string): Promise<boolean> {
  * Excludes the rows that the test call refused, and the rest of their family or group. The police accepts no member
  * without its leader, not even later. If an earlier attempt may have been acquired, nothing is split and a person
  * decides.
- * @returns the rows to send. None if all are refused, which ends the submission, or if another worker owns it
+ * @returns the rows to send. None if all are refused, which ends the submission, if a person decides, or if another
+ * worker has taken it
  */
 export async function excludeRefused (
   context: LedgerContext, claim: Claim, rows: readonly Row[], testCall: Verdict
@@ -252,8 +255,8 @@ export async function wasDispatched (db: Executor, { id, token }: Claim, numero:
 }
 
 /**
- * Whether it is quiet time, 23:58 to 00:02 in Rome. The day of a Send at this time would be uncertain. Arrivals of the
- * day before are exempt until midnight, because the service refuses them afterwards.
+ * Whether it is the quiet period, 23:58 to 00:02 in Rome. The day of a Send in this period would be uncertain. Arrivals
+ * of the day before are exempt until midnight, because the service refuses them afterwards.
  */
 export function isQuiet (now: Date, arrival?: Day): boolean {
   const today = dayInRome(now)

@@ -28,7 +28,7 @@ interface Instant { wall: number, monotonic: number }
  * `not-noted`: the attempt is committed, but the head of the chain could not be written to `DATA_DIR`.
  */
 export class NotDispatched extends Error {
-  readonly reason: 'suspended' | 'in-flight' | 'quiet-hours' | 'outdated' | 'not-noted'
+  readonly reason: 'suspended' | 'in-flight' | 'quiet-period' | 'outdated' | 'not-noted'
   constructor (reason: NotDispatched['reason'], cause?: Error) {
     super(`Not dispatched: ${reason}`, { cause })
     this.reason = reason
@@ -68,7 +68,7 @@ async function begin (
     // Read the clock after the wait for the lock. From this day on the service may count the attempt.
     const now = clock.now()
     const started = { wall: Date.now(), monotonic: performance.now() }
-    if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-hours')
+    if (isQuiet(now, attempt.data_arrivo)) throw new NotDispatched('quiet-period')
     const [isWhole, suspension, isPromoted, outdated] = await Promise.all([
       chainHead.has(tx, noted), currentSuspension(tx), timeline.isPromoted(tx), outdatedBookings(context, tx, claim.id),
       insertAttempt(tx, claim.id, attempt, now)

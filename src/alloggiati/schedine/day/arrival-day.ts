@@ -10,7 +10,7 @@ import { InvioFallito } from '../../errors.ts'
 import { checkSuspension } from '../../ledger/suspension.ts'
 import type { AccountsInUse, PoliceAccounts } from '../../accounts/police-accounts.ts'
 import type { SchedineContext } from '../accept-schedine.ts'
-import { unknownApartments } from '../known-apartments.ts'
+import { unknownApartments } from '../unknown-apartments.ts'
 import type { Requester } from '../requester.ts'
 import { bookingOf, type DayBooking } from './day-booking.ts'
 import type { DayChoice } from './day-overview.ts'
@@ -19,7 +19,7 @@ import { bookingsOfDay } from './overdue-nights.ts'
 import { sendDay, addOutcome } from './send-day.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { guestAt } from '../../ledger/fingerprints.ts'
-import { readWaiting } from '../../ledger/read-ledger.ts'
+import { readRetryTimes } from '../../ledger/read-ledger.ts'
 import { placesOfRows } from '../../ledger/sent-guests.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { describeWaiting } from '../../sent-errors.ts'
@@ -159,7 +159,7 @@ function responseOf (
 /** Adds to each waiting booking the time until which it can be withdrawn. */
 async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Promise<DayBooking[]> {
   const underWay = bookings.filter(({ stato }) => stato === 'in_corso')
-  const waiting = await readWaiting(db, underWay.flatMap(({ ricevute }) => ricevute))
+  const waiting = await readRetryTimes(db, underWay.flatMap(({ ricevute }) => ricevute))
   return bookings.map((booking) => {
     const references = booking.stato === 'in_corso' ? booking.ricevute.filter((each) => waiting.has(each)) : []
     const remarks = references.map((each) =>

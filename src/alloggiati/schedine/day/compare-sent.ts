@@ -4,7 +4,7 @@ import type { Keys } from '#src/lib/secrets.ts'
 import type { Day } from '#src/lib/time.ts'
 import { isOtherPeriod, peakOfRows, type BookingRow, type Conflict } from '../../ledger/conflicts.ts'
 import { guestAt, type Guest } from '../../ledger/fingerprints.ts'
-import { rowsBeforeArrival, unmatchedRows, withGuests } from '../../ledger/sent-guests.ts'
+import { assignGuests, rowsBeforeArrival, unmatchedRows } from '../../ledger/sent-guests.ts'
 import { elsewhereText, SchedineInCorso } from '../../sent-errors.ts'
 import type { DayBooking } from './day-booking.ts'
 import { ALONE, changedText, conflictRemark, LEFT_OUT, movedTexts, referencesOf, remark } from './day-remarks.ts'
@@ -136,7 +136,7 @@ function excessOf (
   { stay: { check_in, whole, nights, numero_ospiti }, rows, guests }: Pick<SentState, 'stay' | 'rows' | 'guests'>,
   unsent: readonly number[]
 ): { areMore: boolean, tooMany: boolean } {
-  const sent = withGuests(keys, rows, guests)
+  const sent = assignGuests(keys, rows, guests)
   const adding = unsent.map((place) => (
     { data_arrivo: check_in, permanenza: nights[place]!, guest: guests[place]! }))
   const areMore = peakOfRows([...sent, ...adding], check_in, whole) > numero_ospiti

@@ -4,7 +4,7 @@ import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import type { Day } from '#src/lib/time.ts'
 import { findConflicts, readBookingRows } from '../../ledger/conflicts.ts'
 import { guestAt } from '../../ledger/fingerprints.ts'
-import { readWaiting } from '../../ledger/read-ledger.ts'
+import { readRetryTimes } from '../../ledger/read-ledger.ts'
 import { validateGuests, withReasons, type SchedineContext } from '../accept-schedine.ts'
 import { chooseDue } from '../from-booking.ts'
 import {
@@ -42,7 +42,7 @@ export async function dayOverview (
   const conflictsOf = Map.groupBy(conflicts, ({ duplicate }) => places[duplicate.ospite]!.stay)
   const placesOf = Map.groupBy(places, ({ stay }) => stay)
   const others = new Set(conflicts.flatMap(({ earlier }) => earlier?.prenotazione_id ?? []))
-  const waiting = await readWaiting(db, referencesOf(rows))
+  const waiting = await readRetryTimes(db, referencesOf(rows))
   const otherStays = await staysById(db, [...others])
   const confirmed = new Set(otherStays.flatMap(({ id, stato }) => stato === 'confermata' ? id : []))
   const needs = await readNeeds(accounts, stays.map(({ id }) => id), day)

@@ -5,7 +5,7 @@ import {
 import type { AccountsInUse } from '../../accounts/police-accounts.ts'
 import { announce, type LedgerContext } from '../../ledger/ledger-context.ts'
 import type { Reserved } from '../../ledger/reserve.ts'
-import { readResult, type RowResult } from '../../ledger/sending/dispatch.ts'
+import { readResult, type RowResult } from '../../ledger/sending/carry-out.ts'
 import { methodFor } from '../../service/calls.ts'
 import { follow, type Requester, reserveInTime } from '../requester.ts'
 import { serviceTexts } from '../submission.ts'

@@ -75,19 +75,19 @@ export class SoapTransportError extends Error {
   }
 }
 
-/** The service refused the caller. Its words may repeat credentials, so the message, which is logged, omits them. */
+/** The service refused the caller. Its text may repeat credentials, so the logged message omits it. */
 export class AlloggiatiCredentialsError extends Error {
-  readonly #words: string
+  readonly #text: string
 
   constructor (codice: string, descrizione: string) {
     super(`Credenziali Alloggiati Web rifiutate${ownCode(codice)}`)
     this.name = 'AlloggiatiCredentialsError'
-    this.#words = `Credenziali Alloggiati Web rifiutate (${codice}): ${descrizione}`
+    this.#text = `Credenziali Alloggiati Web rifiutate (${codice}): ${descrizione}`
   }
 
-  /** The message with the service's words, for the response and the ledger. */
+  /** The message with the service's text, for the response and the ledger. */
   get userText (): string {
-    return this.#words
+    return this.#text
   }
 }
 

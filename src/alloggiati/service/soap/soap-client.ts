@@ -9,7 +9,7 @@ export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
   endpoint: string
   timeoutMs?: number
   connectTimeoutMs?: number
-  /** Removed from the words of every reply, like the token of the request, because the service may repeat them. */
+  /** Removed from the texts of every reply, like the token of the request, because the service may repeat them. */
   secrets?: readonly string[]
 }
 
@@ -51,13 +51,13 @@ export function soapClient (
 
 /** A response whose texts, such as `ErroreDes`, contain none of the secrets, at any depth. */
 function withoutSecrets<T> (answer: T, secrets: readonly string[]): T {
-  const words = (name: string, value: unknown): unknown => {
-    if (Array.isArray(value)) return value.map((each) => words(name, each))
+  const clean = (name: string, value: unknown): unknown => {
+    if (Array.isArray(value)) return value.map((each) => clean(name, each))
     if (typeof value === 'string' && name.startsWith('Errore')) {
-      return secrets.reduce((clean, secret) => clean.replaceAll(secret, '***'), value)
+      return secrets.reduce((text, secret) => text.replaceAll(secret, '***'), value)
     }
     const isPlain = value !== null && typeof value === 'object' && Object.getPrototypeOf(value) === Object.prototype
-    return isPlain ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, words(key, each)])) : value
+    return isPlain ? Object.fromEntries(Object.entries(value).map(([key, each]) => [key, clean(key, each)])) : value
   }
-  return words('', answer) as T
+  return clean('', answer) as T
 }

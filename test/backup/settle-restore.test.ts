@@ -33,8 +33,8 @@ async function person ({ app }: TestApp, name: string, role: 'admin' | 'operator
   return { id, authorization, refresh_token, apiKey, keyId }
 }
 
-/** A backup, and later revocations and erasures, which the backup lacks. */
-async function lost () {
+/** Makes a backup, then bans a user and erases data. The backup lacks these changes. */
+async function backUpThenErase () {
   const server = await build(t, { BACKUP_DIR, BACKUP_PASSPHRASE })
   const [capo, anna, bruno, carla] = [
     await person(server, 'capo', 'admin'), await person(server, 'anna'), await person(server, 'bruno'),
@@ -72,7 +72,7 @@ async function lost () {
   return { env, capo, anna, bruno, carla, kept, erased, deleted, later }
 }
 
-const { env, capo, anna, bruno, carla, kept, erased, deleted, later } = await lost()
+const { env, capo, anna, bruno, carla, kept, erased, deleted, later } = await backUpThenErase()
 const [listName = ''] = (await readdir(BACKUP_DIR)).filter((name) => name.endsWith('.json'))
 
 /** Restores a copy of the backup into an empty installation. */
@@ -139,7 +139,7 @@ t.test('a restore ends all access, and repeats the erasures and bans that the fi
   }
   const objects = await next.app.sql<{ name: string }[]>`select name from objects order by name`
   t.same(objects.map(({ name }) => name), ['resta.txt'])
-  t.equal((await create(next.call)).id, later.id, 'its id is used again')
+  t.equal((await create(next.call)).id, later.id, 'the id of the later booking is assigned again')
 
   const again = await signIn(next.app, 'capo', 'admin')
   const headers = { authorization: `Bearer ${again.access_token}` }

@@ -6,12 +6,12 @@ import type { PoliceService } from '../service/police-service.ts'
 const LISTED_MAX = 20
 
 /** Apartments that the service does not list, and the advice to choose one that it lists. */
-interface Unknown { ids: number[], advice: string }
+interface UnknownApartments { ids: number[], advice: string }
 
-/** Undefined if the service lists all of these apartments, or returns no list. */
+/** Undefined if the service lists all of these apartments, or if its list is empty or unavailable. */
 export async function unknownApartments (
   service: PoliceService, apartments: readonly number[]
-): Promise<Unknown | undefined> {
+): Promise<UnknownApartments | undefined> {
   if (apartments.length === 0) return undefined
   const known = await listApartments(service).catch((err: unknown) => {
     if (err instanceof PoliceFault) return []

@@ -33,7 +33,7 @@ async function transitions ({ db }: LedgerWithHistory, id: number): Promise<stri
   return rows.map(({ a }) => a)
 }
 
-t.test('the first receipt confirms guests that the reply reported as acquired', async (t) => {
+t.test('the first receipt confirms guests whom the reply reported as acquired', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: 'K' })
   await jobAt(w, '05:59')
@@ -64,7 +64,7 @@ t.test('when the receipt of one day cannot be stored, the other days are still r
   t.equal(w.errors().length, 1)
 })
 
-t.test('guests that the receipt does not count are ready to be sent again after the second fetch', async (t) => {
+t.test('guests whom the receipt does not count are ready to be sent again after the second fetch', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   await w.sent({ at: SENT, seen: 'K' })
   const id = await w.sent({ at: SENT, seen: '?', held: 1 })
@@ -82,7 +82,7 @@ t.test('guests that the receipt does not count are ready to be sent again after 
     .select({ free: sql<boolean>`${invii.lease_fino_al} <= now() and ${invii.proprietario} is null` })
     .from(invii)
     .where(eq(invii.id, id))
-  t.equal(submission!.free, true, 'the sweep sends it at once')
+  t.equal(submission!.free, true, 'the next sweep sends it')
   t.same(w.errors(), [])
 })
 
@@ -100,10 +100,10 @@ t.test('guests whom the receipt counts become acquired', async (t) => {
   t.same((await transitions(w, part)).slice(-2), ['sconosciuto', 'parziale'], 'one guest remains to be sent')
   t.equal((await w.stateOf(known)).stato, 'ricevuto')
   await jobAt(w, '08:00', '12:00')
-  t.same((await w.stateOf(id)).outcomes.length, 2, 'and only once')
+  t.same((await w.stateOf(id)).outcomes.length, 2, 'the outcome is recorded only once')
 })
 
-t.test('when others use the account, its receipt does not prove acquisition', async (t) => {
+t.test('when other programs may use the account, its receipt does not prove acquisition', async (t) => {
   const w = await ledgerWithHistory(t, SENT)
   const id = await w.sent({ at: SENT, seen: '?', taken: 2 })
   await jobAt(w, '06:00')
@@ -136,7 +136,7 @@ async function fileOnPortal ({ db }: LedgerWithHistory, id: number): Promise<voi
   })
 }
 
-t.test('around midnight, only a reply shows which receipt counts an attempt', async (t) => {
+t.test('for an attempt around midnight, only its reply shows which receipt counts it', async (t) => {
   const late = `${DAY}T22:52:00Z`
   const w = await ledgerWithHistory(t, late)
   await w.exclusive()
@@ -162,7 +162,7 @@ t.test('both receipts together confirm all guests of both days, even one sent ar
   await w.acquired(`${NEXT}T17:00:00Z`, 2, 3)
   await jobAt(w, '06:00')
   t.equal((await w.stateOf(between)).stato, 'acquisito', 'the second receipt is missing')
-  t.same(await differing(w), [], 'an open comparison is no discrepancy')
+  t.same(await differing(w), [], 'a day that waits for a receipt is no discrepancy')
   w.clock.set('2026-11-22T06:00:00+01:00')
   await reconcileDays(w.context, w.archive)
   for (const id of [before, between, after]) t.equal((await w.stateOf(id)).stato, 'ricevuto')
@@ -228,7 +228,7 @@ t.test('a submission that waits for a resend is stopped when the receipt counts 
   })
 })
 
-/** A submission with a lost reply that a person decided to send again. */
+/** A submission whose reply was lost, and which an administrator decided to send again. */
 async function waitingForResend (w: LedgerWithHistory, taken: number): Promise<number> {
   const id = await w.sent({ at: SENT, seen: '?', taken })
   await w.db.transaction(async (tx) => {
@@ -321,7 +321,7 @@ t.test(
   }
 )
 
-t.test('a day with an unknown attempt, or an acquired one that is on no receipt yet, is unproven', async (t) => {
+t.test('a day is unproven while an attempt has an unknown outcome, or is acquired without a receipt', async (t) => {
   const w = await ledgerWithHistory(t, '2026-12-20T10:00:00Z')
   await w.sent({ at: '2026-11-19T17:00:00Z', seen: '?' })
   await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })

@@ -6,7 +6,7 @@ import { auditLog } from '#src/services/audit/log.ts'
 import { readErasures, type ErasedIds } from './erasures-file.ts'
 
 /** The access that a restore revoked, and the erasures and bans that it repeated. */
-export interface Aftermath {
+export interface SettledRestore {
   sessions: number
   keys: RevokedKey[]
   /** The file of erased ids, which may be missing. */
@@ -25,7 +25,7 @@ export interface Aftermath {
 export async function settleRestore (
   tx: postgres.TransactionSql, db: Executor, { keys, path: backup, created }:
   { keys: Pick<Keys, 'fingerprint'>, path: string, created: string }
-): Promise<Aftermath> {
+): Promise<SettledRestore> {
   // Read before the entry below is added, because the file's name depends on the audit log.
   const { path, erasures } = await readErasures(tx, keys, backup)
   const access = await endRestoredAccess(db)

@@ -10,7 +10,7 @@ import { SoapTransportError } from './soap/errors.ts'
  * Checks that the service is reachable and accepts the credentials.
  * @throws ConnessioneFallita
  */
-export async function check (service: PoliceService | null): Promise<Static<typeof CheckResponse>> {
+export async function checkConnection (service: PoliceService | null): Promise<Static<typeof CheckResponse>> {
   if (service === null) {
     throw new ConnessioneFallita('CREDENZIALI_MANCANTI', 'Credenziali Alloggiati Web non configurate')
   }
@@ -20,16 +20,16 @@ export async function check (service: PoliceService | null): Promise<Static<type
     const kind = faultOf(err)
     // Other errors come from this server.
     if (kind === undefined) throw err
-    throw failed(kind, err instanceof SoapTransportError ? err.message : undefined)
+    throw connectionError(kind, err instanceof SoapTransportError ? err.message : undefined)
   })
   if (!esito) {
     service.token.invalidate()
-    throw failed('credentials')
+    throw connectionError('credentials')
   }
   return { connected: true, message: 'Connessione ad Alloggiati Web riuscita', endpoint: service.endpoint }
 }
 
-/** @param reason a more exact text of the failure, if there is one */
-function failed (kind: FaultKind, reason: string = FAULTS[kind].text): ConnessioneFallita {
+/** @param reason the text of the error, by default the text of its kind */
+function connectionError (kind: FaultKind, reason: string = FAULTS[kind].text): ConnessioneFallita {
   return new ConnessioneFallita(FAULTS[kind].code, reason)
 }

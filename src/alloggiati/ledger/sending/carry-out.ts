@@ -176,7 +176,7 @@ async function sendTested (
   const verdict = reason === 'not-noted' ? folderVerdict(rows.length) : seen
   announce('replied', id)
   if (reason === 'in-flight') return reason
-  if (reason === 'quiet-hours') {
+  if (reason === 'quiet-period') {
     await putBack(context, claim, 'intorno a mezzanotte non si invia: parte dopo le 00:02', LEASE)
     return 'again'
   }
