@@ -17,7 +17,7 @@ export interface BirthPlace {
   /** Abbreviation of the province: as given, or the comune's if none or a former one is given. `''` if unknown. */
   provincia: string
   /** The given province differs from the comune's, but the comune belonged to it at the birth. */
-  hadProvince: boolean
+  isFormerProvince: boolean
   /** `found` only for a birth in Italy. `misplaced`: the birth was abroad, but the comune is not the state's code. */
   comune: ComuneLookup | { status: 'misplaced' }
 }
@@ -44,13 +44,17 @@ export function resolveBirth (
   const state = tables.stato(stateCode)
   if (stateCode === ITALY) {
     const own = comune.status === 'found' ? comune.comune.provincia : ''
-    const hadProvince = comune.status === 'found' && born !== undefined && given.provincia !== own &&
+    const isFormerProvince = comune.status === 'found' && born !== undefined && given.provincia !== own &&
       given.provincia !== '' && tables.hadSign(comune.comune, given.provincia, born)
-    return { stateCode, state, comune, hadProvince, provincia: hadProvince ? own : given.provincia || own }
+    return { stateCode, state, comune, isFormerProvince, provincia: isFormerProvince ? own : given.provincia || own }
   }
   const fits = state === undefined || given.comune === '' || given.comune === stateCode
   return {
-    stateCode, state, comune: { status: fits ? 'absent' : 'misplaced' }, hadProvince: false, provincia: given.provincia
+    stateCode,
+    state,
+    comune: { status: fits ? 'absent' : 'misplaced' },
+    isFormerProvince: false,
+    provincia: given.provincia
   }
 }
 

@@ -6,7 +6,10 @@ import type { GuestCase } from './case.ts'
 import { advice, matchingComuni, matchingStates, successors } from './proposals.ts'
 import { namedComuni, type Rule, type Values } from './rule.ts'
 
-/** Rules about birth and citizenship. Comune and province depend on the birth state, never on the citizenship. */
+/**
+ * Rules about the place of birth and the citizenship. Comune and province depend on the birth state, never on the
+ * citizenship.
+ */
 export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'stato-nascita-mancante',
@@ -29,14 +32,15 @@ export const PLACE_RULES: readonly Rule[] = [
     field: 'stato_nascita',
     message:
       'Lo stato di nascita non può essere APOLIDE, che è una cittadinanza: indicare lo stato in cui è nata la persona',
-    source: 'Tracciato, campo 10: il luogo di nascita è un luogo',
+    source: 'Tracciato, campo 10: APOLIDE non è un luogo',
     applies: ({ birth }) => birth.stateCode === STATELESS
   },
   {
     id: 'stato-nascita-ricavato',
     field: 'stato_nascita',
     severity: 'warning',
-    message: 'Lo stato di nascita, non indicato, viene comunicato come «{nome}», dal comune di nascita {comune}',
+    message: 'Lo stato di nascita, non indicato, viene comunicato come «{nome}», ricavato dal comune di nascita ' +
+      '{comune}',
     source: 'Tracciato, campi 8 e 10: un comune italiano è in Italia',
     applies: ({ birth: { state, comune }, fields }) =>
       fields.stato_nascita === '' &&
@@ -68,8 +72,8 @@ export const PLACE_RULES: readonly Rule[] = [
   {
     id: 'comune-ambiguo',
     field: 'comune_nascita',
-    message: 'Il codice {codice} del comune di nascita ne indica più di uno: scegliere tra {candidati}',
-    source: 'Tabella Luoghi: i codici brevi si cercano, non si calcolano',
+    message: 'Il codice {codice} del comune di nascita indica più di un comune: scegliere tra {candidati}',
+    source: 'Tabella Luoghi: più comuni possono avere lo stesso codice breve',
     applies: ({ birth: { comune }, fields }) =>
       comune.status === 'ambiguous' && {
         codice: fields.comune_nascita,
@@ -91,7 +95,7 @@ export const PLACE_RULES: readonly Rule[] = [
     id: 'comune-estero',
     field: 'comune_nascita',
     message:
-      'Chi è nato in {nome} non ha un comune di nascita italiano: lasciarlo vuoto o ripetere lo stato {codice}',
+      'Chi è nato in {nome} non ha un comune di nascita italiano: lasciare vuoto il campo o ripetere lo stato {codice}',
     source: 'Tracciato, campo 8: solo se nato in Italia',
     applies: ({ birth: { state, comune } }) =>
       comune.status === 'misplaced' && { nome: state!.descrizione, codice: state!.codice }
@@ -107,7 +111,8 @@ export const PLACE_RULES: readonly Rule[] = [
     id: 'provincia-ricavata',
     field: 'provincia_nascita',
     severity: 'warning',
-    message: 'La provincia di nascita, non indicata, viene comunicata come «{sigla}», dal comune di nascita {comune}',
+    message: 'La provincia di nascita, non indicata, viene comunicata come «{sigla}», ricavata dal comune di nascita ' +
+      '{comune}',
     source: 'Tabella Luoghi: ogni comune ha la sua provincia',
     applies: ({ birth: { comune, provincia: sigla }, fields }) =>
       fields.provincia_nascita === '' && comune.status === 'found' && { sigla, comune: comune.comune.descrizione }
@@ -118,8 +123,8 @@ export const PLACE_RULES: readonly Rule[] = [
     message: 'La provincia di nascita {sigla} non esiste{consiglio}',
     source: 'Tracciato, campo 9; tabella Luoghi',
     applies: (guest) => {
-      const { birth: { comune, hadProvince }, fields: { provincia_nascita: sigla }, tables } = guest
-      if (!bornInItaly(guest) || sigla === '' || hadProvince || tables.provincia(sigla) !== undefined) return false
+      const { birth: { comune, isFormerProvince }, fields: { provincia_nascita: sigla }, tables } = guest
+      if (!bornInItaly(guest) || sigla === '' || isFormerProvince || tables.provincia(sigla) !== undefined) return false
       if (comune.status === 'found') return { sigla, ...comuneProvince(comune.comune) }
       const [province, ...others] = tables.named('province', sigla)
       return province === undefined || others.length > 0
@@ -132,11 +137,11 @@ export const PLACE_RULES: readonly Rule[] = [
     field: 'provincia_nascita',
     message: 'La provincia di nascita {sigla} non è quella del comune{consiglio}',
     source: 'Tabella Luoghi',
-    applies: ({ birth: { comune, hadProvince }, fields: { provincia_nascita: sigla }, tables }) =>
+    applies: ({ birth: { comune, isFormerProvince }, fields: { provincia_nascita: sigla }, tables }) =>
       comune.status === 'found' &&
       tables.provincia(sigla) !== undefined &&
       sigla !== comune.comune.provincia &&
-      !hadProvince && { sigla, ...comuneProvince(comune.comune) }
+      !isFormerProvince && { sigla, ...comuneProvince(comune.comune) }
   },
   {
     id: 'provincia-di-allora',
@@ -145,8 +150,8 @@ export const PLACE_RULES: readonly Rule[] = [
     message: 'La provincia di nascita {sigla}, giusta alla nascita, viene comunicata come «{provincia}»: ' +
       'è quella di {nome} nella tabella della Polizia',
     source: 'Tabella Luoghi; sigle passate (sigle-passate.tsv)',
-    applies: ({ birth: { comune, hadProvince, provincia }, fields: { provincia_nascita: sigla } }) =>
-      hadProvince && comune.status === 'found' && { sigla, provincia, nome: comune.comune.descrizione }
+    applies: ({ birth: { comune, isFormerProvince, provincia }, fields: { provincia_nascita: sigla } }) =>
+      isFormerProvince && comune.status === 'found' && { sigla, provincia, nome: comune.comune.descrizione }
   },
   {
     id: 'provincia-estero',
@@ -200,7 +205,7 @@ function endedState (state: Stato | undefined, day: Day, tables: Tables): false 
   return { ...values, ...advice(matchingStates(state!.descrizione, tables, day), ': indicare lo stato di oggi') }
 }
 
-/** Values for the message about a place no longer in force on `day`. False if the place was in force. */
+/** Values for the message about a place no longer in force on `day`. False if it was in force, or is unknown. */
 function ended (
   luogo: { descrizione: string; cessato_il: string | null; provincia?: string } | undefined,
   day: string

@@ -189,8 +189,8 @@ t.test('a comune of the table fills an empty birth state and province, with a wa
     const { records, warnings } = check([single({ comune_nascita: comune, stato_nascita: '', provincia_nascita: '' })])
     t.match(records, [{ comune_nascita: '412058091', provincia: 'RM', stato_nascita: '100000100' }])
     t.match(warnings, [
-      { campo: 'stato_nascita', messaggio: /«ITALIA», dal comune di nascita ROMA$/ },
-      { campo: 'provincia_nascita', messaggio: /«RM», dal comune di nascita ROMA$/ }
+      { campo: 'stato_nascita', messaggio: /«ITALIA», ricavato dal comune di nascita ROMA$/ },
+      { campo: 'provincia_nascita', messaggio: /«RM», ricavata dal comune di nascita ROMA$/ }
     ])
   }
 })
