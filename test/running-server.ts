@@ -33,14 +33,16 @@ export interface ServerProcess {
  * Starts a server and waits until it is ready.
  * @param env the whole environment of the server
  * @param entry the script to run instead of the server. Then stderr is not shown
- * @param files limit of open files and sockets
+ * @param openFilesMax maximum number of open files and sockets
  */
 export async function startServer (
-  env: Record<string, string>, entry: URL = SERVER, files?: number
+  env: Record<string, string>, entry: URL = SERVER, openFilesMax?: number
 ): Promise<ServerProcess> {
   const flags = entry === SERVER ? FLAGS : [...FLAGS, LOAD_FAST]
   const command = [process.execPath, ...flags, fileURLToPath(entry)]
-  const limited = files === undefined ? command : ['sh', '-c', `ulimit -n ${files} && exec "$0" "$@"`, ...command]
+  const limited = openFilesMax === undefined
+    ? command
+    : ['sh', '-c', `ulimit -n ${openFilesMax} && exec "$0" "$@"`, ...command]
   const child = spawn(limited[0]!, limited.slice(1), {
     env: {
       ...ENVIRON, API_KEY, PORT: '0', NODE_COMPILE_CACHE: COMPILE_CACHE, ...NEVER_OVERLOADED, ...NO_DISK_RESERVE, ...env

@@ -35,10 +35,10 @@ export function serverProcess (
   environ: Record<string, string>,
   script = SERVER,
   args: string[] = [],
-  descriptors?: number,
+  openFilesMax?: number,
   cwd?: string
 ): ServerProcess {
-  const limit = descriptors === undefined ? '' : `ulimit -n ${descriptors}; `
+  const limit = openFilesMax === undefined ? '' : `ulimit -n ${openFilesMax}; `
   const child = spawn('sh', ['-c', `${limit}exec "$0" "$@"`, process.execPath, script, ...args], {
     cwd,
     env: {
@@ -81,12 +81,12 @@ export function serverProcess (
 
 /**
  * A listening server on its own database.
- * @param descriptors limit of open files and sockets
+ * @param openFilesMax maximum number of open files and sockets
  */
-export async function started (t: Test, descriptors?: number) {
+export async function started (t: Test, openFilesMax?: number) {
   const database = await testDatabase(t)
   const environ = { API_KEY, DATABASE_URL: database.url, MASTER_KEY, ...ADMIN }
-  const server = serverProcess(t, environ, undefined, undefined, descriptors)
+  const server = serverProcess(t, environ, undefined, undefined, openFilesMax)
   const base = await server.ready
   return { ...database, server, base, port: Number(new URL(base).port) }
 }

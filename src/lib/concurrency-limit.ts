@@ -25,7 +25,7 @@ type AcquireSlot = (caller: string, count?: number) => Promise<() => void>
 
 /** Limits slots in use, in total and per caller. */
 export function limitConcurrency ({ total, perCaller, waiting = WAITING }: ConcurrencyLimits): AcquireSlot {
-  const queue = fairQueue({ places: total, perCaller, waiting, waitMs: WAIT_MS })
+  const queue = fairQueue({ slots: total, perCaller, waiting, waitMs: WAIT_MS })
   return (caller, count) => queue.take(caller, [], count)
 }
 
@@ -48,7 +48,7 @@ export function limitConcurrencyByCaller (
 
 interface FairQueueOptions {
   /** Maximum concurrent tasks, in total and of one caller. */
-  places: number
+  slots: number
   perCaller?: number
   /** Maximum tasks that wait, of all callers together. */
   waiting: number
@@ -71,7 +71,7 @@ interface FairQueue {
 interface Waiter { count: number, start (): void, reject (): void }
 
 export function fairQueue (
-  { places, perCaller = places, waiting: waitingMax, waitMs }: FairQueueOptions
+  { slots, perCaller = slots, waiting: waitingMax, waitMs }: FairQueueOptions
 ): FairQueue {
   /** The waiting tasks of each caller. The first caller is served next. */
   const lines = new Map<string, Set<Waiter>>()
@@ -81,7 +81,7 @@ export function fairQueue (
   let waiting = 0
 
   function fits (caller: string, count: number): boolean {
-    return taken + count <= places && (used.get(caller) ?? 0) + count <= perCaller
+    return taken + count <= slots && (used.get(caller) ?? 0) + count <= perCaller
   }
 
   function add (caller: string, count: number): void {

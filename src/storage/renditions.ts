@@ -20,7 +20,7 @@ const SOURCE_BYTES_MAX = 20 * 1024 * 1024
 /** Maximum stored renditions of one image. A further one replaces the oldest. */
 const KEPT_MAX = 20
 /** Only one image at a time is in memory. A page may request many thumbnails, so callers take turns. */
-const QUEUE = { places: 1, waiting: 256, waitMs: 30_000 }
+const QUEUE = { slots: 1, waiting: 256, waitMs: 30_000 }
 
 /** A rendition to send. `content` is set if it could not be stored. */
 interface Rendition { file: StoredFile, content?: Buffer }

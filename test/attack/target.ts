@@ -14,11 +14,11 @@ import { startServer, type ServerProcess } from '#test/running-server.ts'
 
 /** The attacked server, and the measurements that judge the attack. */
 export interface Target extends ServerProcess {
-  /** The environment of the server. */
+  /** The environment of the server, except its log level. Scenarios run commands of the tool with it. */
   env: Record<string, string>
   port: number
   sql: postgres.Sql
-  /** The service key: a machine with administrator rights. */
+  /** A key with administrator rights, for machines. */
   serviceKey: string
   /** A GET request with the API key. */
   get (path: string): Promise<Response>
@@ -27,8 +27,8 @@ export interface Target extends ServerProcess {
   stop (): Promise<void>
 }
 
-/** @param files limit of open files and sockets of the server */
-export async function startTarget (environ: Record<string, string> = {}, files?: number): Promise<Target> {
+/** @param openFilesMax maximum number of open files and sockets of the server */
+export async function startTarget (environ: Record<string, string> = {}, openFilesMax?: number): Promise<Target> {
   const folder = await mkdtemp(join(tmpdir(), 'locanda-attack-'))
   const cluster = await startEmbedded({ dataDir: folder, log: () => {} })
   const { PATH = '', HOME = '' } = process.env
@@ -47,7 +47,7 @@ export async function startTarget (environ: Record<string, string> = {}, files?:
     ...environ
   }
   const config = readConfig(env)
-  const server = await startServer({ ...env, LOG_LEVEL: 'info' }, undefined, files)
+  const server = await startServer({ ...env, LOG_LEVEL: 'info' }, undefined, openFilesMax)
   const sql = postgres(cluster.url, { max: 2, onnotice: () => {} })
   const kilobytes = (name: string) =>
     Number(new RegExp(`${name}:\\s+(\\d+)`).exec(readFileSync(`/proc/${server.pid}/status`, 'utf8'))?.[1])

@@ -491,7 +491,7 @@ t.test('an ended stream leaves no object in memory', async (t) => {
 })
 
 t.test('a queue serves callers in turn, and none waits for all tasks of another', async (t) => {
-  const queue = fairQueue({ places: 1, waiting: 20, waitMs: 60_000 })
+  const queue = fairQueue({ slots: 1, waiting: 20, waitMs: 60_000 })
   const served: string[] = []
   const work = async (caller: string) => {
     const leave = await queue.take(caller, [])
@@ -505,7 +505,7 @@ t.test('a queue serves callers in turn, and none waits for all tasks of another'
 })
 
 t.test('a full queue refuses the newest task of the caller with the most tasks', async (t) => {
-  const queue = fairQueue({ places: 1, waiting: 3, waitMs: 60_000 })
+  const queue = fairQueue({ slots: 1, waiting: 3, waitMs: 60_000 })
   const leave = await queue.take('a', [])
   const waiting = [1, 2, 3].map(() => queue.take('a', []))
   await t.rejects(queue.take('a', []), { code: 'SERVIZIO_OCCUPATO' })
@@ -523,13 +523,13 @@ t.test('a task leaves the queue when a signal aborts or it has waited too long',
   // The timeout of a waiting task does not keep the process running.
   const running = setTimeout(() => {}, 60_000)
   t.teardown(() => clearTimeout(running))
-  const queue = fairQueue({ places: 1, waiting: 3, waitMs: 50 })
+  const queue = fairQueue({ slots: 1, waiting: 3, waitMs: 50 })
   const leave = await queue.take('a', [])
   const gone = new AbortController()
   const given = queue.take('b', [gone.signal])
   gone.abort()
   await t.rejects(given, { code: 'SERVIZIO_OCCUPATO' })
-  await t.rejects(queue.take('b', [gone.signal]), { code: 'SERVIZIO_OCCUPATO' }, 'nor does it enter')
+  await t.rejects(queue.take('b', [gone.signal]), { code: 'SERVIZIO_OCCUPATO' }, 'the task does not enter the queue')
   await t.rejects(queue.take('b', []), { code: 'SERVIZIO_OCCUPATO' }, 'too long')
   t.same(queue.count(), { taken: 1, waiting: 0 })
   leave()

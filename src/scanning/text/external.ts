@@ -24,7 +24,7 @@ const PROVIDERS: Readonly<Record<OcrProviderName, OcrProvider>> = {
 }
 const TIMEOUT_MS = 20_000
 /** Limits of concurrent requests to the provider. Callers are served in turn. */
-const QUEUE = { places: 8, waiting: 24, waitMs: 60_000 }
+const QUEUE = { slots: 8, waiting: 24, waitMs: 60_000 }
 /** Maximum bytes of a response: enough for a page of text with the position of each word. */
 const RESPONSE_BYTES_MAX = 8 * 1024 * 1024
 

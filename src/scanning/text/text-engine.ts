@@ -38,7 +38,7 @@ const MEMORY_MB = 256
 export function textEngine ({
   deadlineMs = 30_000, waiting = 24, waitMs = 60_000, readingsMax = 200, idleMs = 300_000, script = SCRIPT
 }: TextEngineOptions = {}): TextEngine {
-  const queue = fairQueue({ places: 1, waiting, waitMs })
+  const queue = fairQueue({ slots: 1, waiting, waitMs })
   const closing = new AbortController()
   const thread = readingThread(script, readingsMax)
   let idle: NodeJS.Timeout | undefined

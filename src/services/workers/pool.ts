@@ -69,7 +69,7 @@ const EXITED = /^worker exited with code|^Terminating worker thread$/
 export function workerPool (
   { threads, waiting, waitMs, memoryMb, buffersMb = BUFFERS_MB, idleMs }: PoolOptions
 ): WorkerPool {
-  const queue = fairQueue({ places: threads, waiting, waitMs })
+  const queue = fairQueue({ slots: threads, waiting, waitMs })
   const closing = new AbortController()
   let opened: Promise<Piscina> | undefined
 
