@@ -130,7 +130,7 @@ function refusal (sqlstate: string, message: string, position?: string): SqlNonV
   return new SqlNonValido(explain(sqlstate) ?? '', sqlstate, position === undefined ? null : Number(position), shown)
 }
 
-/** Terminates only a backend of this role, because another process may have the same id by now. */
+/** Terminates only a backend of this role, because another process may have got the same id. */
 async function endBackend (pool: postgres.Sql, pid: number, user: string): Promise<void> {
   await pool`select pg_terminate_backend(pid) from pg_stat_activity where pid = ${pid} and usename = ${user}`
     // The connection to the database is lost, so the statement has ended too.

@@ -6,8 +6,8 @@ import { Booking, BookingResponse, BookingDetailResponse } from '#schemas/bookin
 import { BARE } from './harness.ts'
 
 /*
- * The minimal equivalent service, in a separate process that prints its URL: only Fastify, the same SQL prepared by the
- * driver, and the same schemas.
+ * The minimal service with which the benchmark compares Locanda: only Fastify, the same SQL prepared by the driver, and
+ * the same schemas. It runs in a separate process, which prints its URL.
  */
 const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: Math.max(4, availableParallelism() * 2),
@@ -63,7 +63,7 @@ app.get<{ Querystring: { start: string, end: string } }>('/mese', async ({ query
   return reply.type('application/json; charset=utf-8').send(row!.json)
 })
 
-// The fastest possible request with a statement.
+// The least work of a request with a statement, which reads no table.
 app.get(BARE, async () => (await sql`select ${1}::int as one`)[0])
 
 app.post<{ Body: Record<string, string | number> }>(

@@ -23,15 +23,15 @@ export class TabellaError extends Error {
 }
 
 /**
- * Checks of a download. `header` is the start of its first row (WS manual p. 18 for apartments, the live service for
- * the others). The minimum row counts are below the snapshot's (11 294 comuni, 236 states, 95 documents), so that the
- * tables may shrink a little. They reject an empty or badly truncated download.
+ * Checks of a download. `header` is the start of the first row, from the WS manual (p. 18) for apartments and from the
+ * live service for the other tables. `minRows` rejects an empty or truncated download. It is below the row count of the
+ * bundled tables (11 294 comuni, 236 states, 95 documents), because the tables may shrink.
  */
-const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, rows: number }> = {
-  Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, rows: 10_000 },
-  Tipi_Documento: { header: 'Codice;Descrizione', code: /^[A-Z0-9]{5}$/, rows: 60 },
-  Tipi_Alloggiato: { header: 'Codice;Descrizione', code: /^\d{2}$/, rows: 5 },
-  ListaAppartamenti: { header: 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', code: /^\d{1,6}$/, rows: 0 }
+const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, minRows: number }> = {
+  Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, minRows: 10_000 },
+  Tipi_Documento: { header: 'Codice;Descrizione', code: /^[A-Z0-9]{5}$/, minRows: 60 },
+  Tipi_Alloggiato: { header: 'Codice;Descrizione', code: /^\d{2}$/, minRows: 5 },
+  ListaAppartamenti: { header: 'IDAPP;Descrizione;COMUNE;PROV;Indirizzo;Proprietario', code: /^\d{1,6}$/, minRows: 0 }
 }
 const MIN_STATES = 200
 const ESTERO = 'ES'
@@ -55,9 +55,9 @@ function parseLuoghi (csv: string): Pick<TablesData, 'comuni' | 'stati'> {
   const comuni: Comune[] = []
   const stati: Stato[] = []
   for (const [at, record] of records('Luoghi', csv).entries()) {
-    const [codice = '', descrizione = '', provincia = '', fine = ''] = record
+    const [codice = '', descrizione = '', provincia = '', dataFine = ''] = record
     const row = at + FIRST_ROW
-    const place = { codice, descrizione, cessato_il: endOfValidity(fine, row) }
+    const place = { codice, descrizione, cessato_il: endOfValidity(dataFine, row) }
     if (!/^[A-Z]{2}$/.test(provincia) || (provincia === ESTERO) !== codice.startsWith('1')) {
       throw new TabellaError('Luoghi', `riga ${row}: la provincia non corrisponde al codice`)
     }
@@ -101,8 +101,9 @@ function records (tipo: TipoTabella, csv: string): string[][] {
   if (header.length < 2 || !header.join(';').toLowerCase().startsWith(expected.header.toLowerCase())) {
     throw new TabellaError(tipo, `intestazione sconosciuta di ${countWithNoun(header.length, 'campo', 'campi')}`)
   }
-  if (rows.length < expected.rows) {
-    throw new TabellaError(tipo, `solo ${countWithNoun(rows.length, 'riga', 'righe')}, attese almeno ${expected.rows}`)
+  if (rows.length < expected.minRows) {
+    const found = countWithNoun(rows.length, 'riga', 'righe')
+    throw new TabellaError(tipo, `solo ${found}, attese almeno ${expected.minRows}`)
   }
   const seen = new Set<string>()
   rows.forEach((row, index) => {
