@@ -19,7 +19,7 @@ const SOON = { times: { policeResponseMs: 200 } }
 /** Longer than any test takes on a busy machine. */
 const NEVER = { times: { policeResponseMs: 120_000 } }
 
-/** A server that has not made a login to the police yet. */
+/** A server that has not logged in to the police yet. */
 async function server (t: Test, options: typeof SOON) {
   const police = await standIn(t)
   const app = await production(t, police, {}, options)
@@ -27,8 +27,9 @@ async function server (t: Test, options: typeof SOON) {
   return { police, server: app, send }
 }
 
+/** Shared servers, which each test resets. A test of the first login starts its own server. */
 const [soon, never] = [await server(t, SOON), await server(t, NEVER)]
-/** Shared servers for tests that need no first login. Each test resets its server. */
+
 async function reset (one: typeof soon) {
   await emptied(one.server, one.police)
   return one
@@ -70,7 +71,7 @@ t.test('a refusal by the Send or the test call after the response to the caller 
   await until(() => warned().length === 2)
 })
 
-t.test('a request that prefers not to wait gets a 202 at once, and the guest is sent', async (t) => {
+t.test('a request that prefers not to wait gets a 202 at once, and stays ready when the login fails', async (t) => {
   const { police, server: one, send } = await server(t, NEVER)
   const login = held()
   police.on.GenerateToken = login.behaviour
@@ -150,7 +151,7 @@ t.test('after an unknown outcome, the same key returns the later decision and se
     t.match(lost.json(), open)
     const again = await ask()
     t.match(again.json(), { ...open, ricevuta })
-    t.not(again.json().requestId, requestId, 'the same key returns the new state')
+    t.not(again.json().requestId, requestId, 'the response is not the stored one')
     await deliveryOver(one)
     const id = Number(String(lost.headers.location).split('/').at(-1))
     t.equal((await decide(id, decision)).statusCode, 200)
@@ -161,7 +162,7 @@ t.test('after an unknown outcome, the same key returns the later decision and se
   }
 })
 
-t.test('a client disconnect has no effect: a submission that cannot be sent now stays ready', async (t) => {
+t.test('after a client disconnect, a submission that cannot be sent stays ready', async (t) => {
   const { police, server: one } = await server(t, NEVER)
   const port = await listen(one.app)
   const testCall = held()
@@ -206,7 +207,7 @@ t.test('check, dry run, apartments and receipts respond in time when the police 
   }
 })
 
-t.test('while the earlier attempt may still arrive, a decision to send again is refused until then',
+t.test('a decision to send again is refused while the earlier attempt may still arrive',
   async (t) => {
     const { police, server: one, send } = await reset(never)
     police.on.Send = (socket) => socket.resetAndDestroy()
@@ -226,7 +227,7 @@ t.test('while the earlier attempt may still arrive, a decision to send again is 
   }
 )
 
-/* Submissions while the service is down or refuses the login. `misbehaviours/` covers wrong replies. */
+/* Submissions while the service refuses the login. `misbehaviours/` covers wrong replies. */
 
 t.test('after refused credentials no guest is sent, and no retry follows that could lock the account', async (t) => {
   const police = await standIn(t)

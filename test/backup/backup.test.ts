@@ -211,7 +211,7 @@ t.test('the nightly job makes the backup of the day, removes old ones, and updat
   t.match((await verify(own, BACKUP_PASSPHRASE)).summary, { files: 0, missing: [] })
   t.ok(Number(await age()) < 600)
   await work('backup-age')
-  t.equal(warnings(), 1, 'and no warning is logged')
+  t.equal(warnings(), 1, 'no further warning is logged')
 
   // This makes the job fail.
   await rm(BACKUP_DIR, { recursive: true })

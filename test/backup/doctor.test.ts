@@ -212,7 +212,7 @@ async function start (t: Test, env: typeof installed) {
     async end () {
       server.signal('SIGTERM')
       t.equal(await server.exit, 0, server.errors())
-      t.notOk(clusterOf(env.DATA_DIR), 'and PostgreSQL with it')
+      t.notOk(clusterOf(env.DATA_DIR), 'PostgreSQL stops with the server')
     }
   }
 }
@@ -284,7 +284,7 @@ t.test('the commands work with the embedded PostgreSQL, with and without a runni
   t.match((await call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Ada Salvata' }] })
   t.ok(clusterOf(next.DATA_DIR))
   await app.close()
-  t.notOk(clusterOf(next.DATA_DIR), 'and PostgreSQL with it')
+  t.notOk(clusterOf(next.DATA_DIR), 'PostgreSQL stops with the server')
 })
 
 t.test('an unreadable key is reported as unreadable, not as missing', async (t) => {

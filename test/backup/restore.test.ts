@@ -39,7 +39,7 @@ import { COMPILE_CACHE } from '#test/setup/processes.ts'
 const PROGRAM = fileURLToPath(new URL('../../src/cli/index.ts', import.meta.url))
 const BACKUP_PASSPHRASE = 'otto barche sul lago'
 const ADMIN = { ADMIN_EMAIL: 'anna@example.org', ADMIN_PASSWORD: 'Barca-a-vela-7' }
-const lately = addDays(testClock().today(), -2)
+const twoDaysAgo = addDays(testClock().today(), -2)
 const pdf = Buffer.from('%PDF-1.4 prova')
 
 /** Reads the data that a person would check first. */
@@ -56,7 +56,7 @@ async function readState ({ app, call }: TestApp, booking: number, submission: n
   return {
     reads: await Promise.all([
       '/api/v1/prenotazioni', `/api/v1/prenotazioni/${booking}`, `/api/documents/${booking}/0/front`,
-      `/api/v1/invii/${submission}`, '/api/v1/invii', `/api/alloggiati/ricevute?data=${lately}`
+      `/api/v1/invii/${submission}`, '/api/v1/invii', `/api/alloggiati/ricevute?data=${twoDaysAgo}`
     ].map(body)),
     signedIn: signedIn.statusCode
   }
@@ -75,7 +75,7 @@ async function worked (t: Test) {
   await uploading(server).upload(id, { image: await jpeg() })
   await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]))
   const [{ id: submission }] = await server.app.sql<[{ id: number }]>`select id from invii`
-  await server.call('GET', `/api/alloggiati/ricevute?data=${lately}`)
+  await server.call('GET', `/api/alloggiati/ricevute?data=${twoDaysAgo}`)
   return { police, environ, server, booking: id, submission }
 }
 

@@ -34,7 +34,7 @@ t.test('login stores a working key in a file that only the user can read, and pr
   t.notMatch(stdout + stderr + JSON.stringify(logs), String(key))
   t.equal(statSync(file).mode & 0o777, 0o600)
   t.equal(statSync(dirname(file)).mode & 0o777, 0o700)
-  t.same(readdirSync(dirname(file)), ['config.json'], 'and no other file')
+  t.same(readdirSync(dirname(file)), ['config.json'], 'the folder has no other file')
   t.equal((await run(LIST)).code, 0)
   t.match((await keysOf(server)).at(-1), { id: rest.id, name: hostname().slice(0, 100), days: 90, revoked: false })
 })

@@ -434,7 +434,7 @@ t.test('an event with a queued delivery is kept, and a metric shows the age of t
   await forgetOldEvents(db)
   t.same((await sql`select oggetto from eventi order by posizione`).map(({ oggetto }) => oggetto as string), [
     'prenotazione:2', 'prenotazione:3', 'prenotazione:4'
-  ], 'and the event before it, whose cursor stays valid')
+  ], 'the event before it is kept, so its cursor stays valid')
   t.match(await sql`select from webhook_consegne where stato = 'in_coda'`, { length: 2 })
   t.ok(Math.abs(await queueAge(db) - 31 * 86_400) < 600)
   await sql`update webhook_consegne set stato = 'consegnata'`

@@ -180,7 +180,7 @@ t.test('after the delay, open connections close with their next response, and ne
   await ended
   t.equal(await Promise.race([shutdown, 'open']), 'open', 'an idle connection stays open')
   const [end] = await Promise.all([once(unused, 'end'), shutdown.then(async () => await app.close())])
-  t.same(end, [], 'and closes after a second delay')
+  t.same(end, [], 'the connection closes after a second delay')
 })
 
 const TEXT = 'x'.repeat(40 * 1024)

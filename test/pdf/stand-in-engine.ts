@@ -3,17 +3,17 @@ import type { Test } from 'tap'
 import { serve } from '#test/loopback.ts'
 
 /** A received request. */
-export interface Seen { method: string, path: string, headers: IncomingMessage['headers'], body: Buffer }
+export interface ReceivedRequest { method: string, path: string, headers: IncomingMessage['headers'], body: Buffer }
 
-type Handler = (seen: Seen, response: ServerResponse) => void
+type Handler = (seen: ReceivedRequest, response: ServerResponse) => void
 
 /** A minimal PDF from an external engine: just the header. */
 export const FOREIGN_PDF = Buffer.from('%PDF-1.7\n% made elsewhere\n')
 export const REFERENCE = 'fb83d2b4-5fcd-4a3a-8b2c-0a6e3c1f4d10'
 
-/** Starts a fake engine on loopback, which records its requests. */
+/** Starts a fake engine on loopback, which records the received requests. */
 export async function standIn (t: Test) {
-  const seen: Seen[] = []
+  const seen: ReceivedRequest[] = []
   const state: { handle: Handler } = { handle: (_seen, response) => { response.writeHead(500).end() } }
   const { url } = await serve(t, (request, response) => {
     void request.toArray().then((pieces: Buffer[]) => {

@@ -44,7 +44,7 @@ t.test('a verdict is `acquisito` exactly when the service confirms every row and
       details.every(({ esito }) => esito)
     return (stato === 'acquisito') === proven
   }), { numRuns: 2000 })
-  t.equal(classifyReply({ ...successful(2) }, 2).stato, 'acquisito', 'and acquisito occurs')
+  t.equal(classifyReply({ ...successful(2) }, 2).stato, 'acquisito', 'a complete reply gives `acquisito`')
 })
 
 t.test('a verdict has one outcome per row, and a row is `acquisita` only if the service confirmed it', async () => {

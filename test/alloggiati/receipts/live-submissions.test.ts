@@ -102,7 +102,7 @@ const CASES: Readonly<Record<string, Case>> = {
   'when its total exceeds a column': { time: [1, 12], police: ricevuta(await counting(99_999_999_999)) },
   'when it is not issued yet': { time: [1, 0, 20], police: ricevuta(NONE), motivo: 'non_ancora_emessa' },
   'when it is not issued after five days': { time: [5, 9], police: ricevuta(NONE), motivo: 'non_ancora_emessa' },
-  'when the connection breaks off': { time: [1, 0, 20], police: ricevuta(RESET), motivo: 'servizio_non_raggiungibile' },
+  'when the connection is reset': { time: [1, 0, 20], police: ricevuta(RESET), motivo: 'servizio_non_raggiungibile' },
   'when the service answers with a page': {
     time: [1, 7], police: ricevuta(response('<html>Manutenzione</html>')), motivo: 'servizio_non_raggiungibile'
   },

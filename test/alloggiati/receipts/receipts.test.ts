@@ -4,8 +4,7 @@ import t from 'tap'
 import { ricevute, ricevute_letture } from '#drizzle/tables/alloggiati.ts'
 import type { Schedina } from '#schemas/schedina.ts'
 import { reconcileDay } from '#src/alloggiati/ledger/reconcile/reconcile-day.ts'
-import { receiptArchive } from '#src/alloggiati/receipts/receipt-archive.ts'
-import { readTotals } from '#src/alloggiati/receipts/receipt-archive.ts'
+import { readTotals, receiptArchive } from '#src/alloggiati/receipts/receipt-archive.ts'
 import { policeService } from '#src/alloggiati/service/police-service.ts'
 import { drawReceipt } from '#src/alloggiati/service/sandbox/receipt.ts'
 import { readConfig } from '#src/config/config.ts'
@@ -26,9 +25,9 @@ import { build, type TestApp } from '#test/helper.ts'
 const realToday = testClock().today()
 const yesterday = addDays(realToday, -1)
 /** The receipt of this day is final at any hour. Yesterday's receipt is final only from 02:00 on. */
-const lately = addDays(realToday, -2)
+const twoDaysAgo = addDays(realToday, -2)
 const path = (day: Day) => `/api/alloggiati/ricevute?data=${day}`
-const none = response(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
+const noReceipt = response(refusalReply('Ricevuta', 'ERRORE_RECUPERO_RICEVUTA'))
 const dayAsked = ({ body }: Pick<Call, 'body'>) => find(parse(body), '{AlloggiatiService}Data')?.text.slice(0, 10) ?? ''
 
 function receiptReply (pdf: Buffer): Behaviour {
@@ -43,7 +42,7 @@ const sandbox = await build(t, {}, undefined, { clock })
 const police = await standIn(t)
 const real = await production(t, police)
 
-t.test('for today, the future and days over 30 days ago the server returns 404 without a call', async (t) => {
+t.test('for today, the future and days more than 30 days ago the server returns 404 without a call', async (t) => {
   const { call } = await emptied(real, police)
   for (const [day, error] of [
     [realToday, /dal giorno dopo/], [addDays(realToday, 1), /dal giorno dopo/], [addDays(realToday, 400), /dal giorno/],
@@ -54,9 +53,9 @@ t.test('for today, the future and days over 30 days ago the server returns 404 w
     t.match(missing.json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA', error })
   }
   t.same(police.calls, [])
-  police.on.Ricevuta = none
-  const none30 = await call('GET', path(addDays(realToday, -30)))
-  t.match(none30.json(), { status: 404, error: /Confrontare con GET \/api\/alloggiati\/verifica-ricevute$/ })
+  police.on.Ricevuta = noReceipt
+  const oldest = await call('GET', path(addDays(realToday, -30)))
+  t.match(oldest.json(), { status: 404, error: /Confrontare con GET \/api\/alloggiati\/verifica-ricevute$/ })
   t.equal(police.callsOf('Ricevuta').length, 1, 'the service is asked for the 30th day back')
 })
 
@@ -64,18 +63,18 @@ t.test('a receipt is fetched once and then served unchanged, even when the servi
   const { app, call } = await emptied(real, police)
   const pdf = Buffer.from('%PDF-1.4\n\x00\xff prova')
   police.on.Ricevuta = receiptReply(pdf)
-  const first = await call('GET', path(lately))
+  const first = await call('GET', path(twoDaysAgo))
   t.equal(first.statusCode, 200)
   t.equal(first.headers['content-type'], 'application/pdf')
-  t.equal(first.headers['content-disposition'], `attachment; filename=ricevuta_${lately}.pdf`)
+  t.equal(first.headers['content-disposition'], `attachment; filename=ricevuta_${twoDaysAgo}.pdf`)
   t.equal(first.headers['cache-control'], 'no-store')
   t.ok(first.rawPayload.equals(pdf))
-  t.same(police.callsOf('Ricevuta').map(dayAsked), [lately])
+  t.same(police.callsOf('Ricevuta').map(dayAsked), [twoDaysAgo])
 
   police.on.Ricevuta = receiptReply(Buffer.from('%PDF-1.4 un altro'))
-  t.ok((await call('GET', path(lately))).rawPayload.equals(pdf))
+  t.ok((await call('GET', path(twoDaysAgo))).rawPayload.equals(pdf))
   await police.stop()
-  const kept = await call('GET', path(lately))
+  const kept = await call('GET', path(twoDaysAgo))
   await police.start()
   t.equal(kept.statusCode, 200)
   t.ok(kept.rawPayload.equals(pdf))
@@ -114,7 +113,7 @@ t.test('a PDF that cannot be read is stored without totals', async (t) => {
 
 t.test('a day without a receipt is answered with a 404, and the next request calls the service again', async (t) => {
   const { app, call } = await emptied(real, police)
-  for (const reply of [none, response(plainResponse('Ricevuta'))]) {
+  for (const reply of [noReceipt, response(plainResponse('Ricevuta'))]) {
     police.on.Ricevuta = reply
     t.match((await call('GET', path(yesterday))).json(), { status: 404, codice: 'RICEVUTA_NON_TROVATA' })
   }
@@ -147,7 +146,7 @@ t.test('a request with a day that does not exist, or without a day, is answered 
 })
 
 t.test('the nightly job continues after a day that fails, and reports the failure at the end', async (t) => {
-  const { archive, sql } = await nightly()
+  const { archive, sql } = await nightlyArchive()
   const failing = addDays(realToday, -29)
   police.on.Ricevuta = (socket, received) =>
     dayAsked(received) === failing ? socket.resetAndDestroy() : receiptReply(Buffer.from('%PDF-1.4'))(socket, received)
@@ -163,15 +162,15 @@ t.test('the nightly job continues after a day that fails, and reports the failur
 t.test(
   'a nightly job whose token is refused stops at once, and does not report 30 missing receipts',
   async (t) => {
-    const { archive } = await nightly()
+    const { archive } = await nightlyArchive()
     police.on.Ricevuta = response(refusalReply('Ricevuta', 'TOKEN_NON_VALIDO'))
     await t.rejects(archive.fetchMissing())
     t.equal(police.callsOf('Ricevuta').length, 1)
   }
 )
 
-/** Runs the job of 06:30 now. */
-async function nightly () {
+/** The archive that the nightly job uses, on an empty ledger. */
+async function nightlyArchive () {
   const { app, dataDir } = await emptied(real, police)
   const config = readConfig({ DATA_DIR: dataDir, ...productionEnviron(police) })
   const clock = testClock()
@@ -260,7 +259,7 @@ t.test('a stored receipt without totals is parsed again, and then its day is rec
   t.equal((await w.stateOf(id)).stato, 'acquisito')
   await Promise.all([w.archive.readAgain(), w.archive.readAgain()])
   t.match(await keptOf(w), [{ schedine: 2, notti: 6 }])
-  t.equal((await fetches(w)).length, 2, 'it is parsed once, with the time of the copy')
+  t.equal((await fetches(w)).length, 2, 'concurrent runs record one parse')
   await reconcileDay(w.context, { account: w.account, day: DAY })
   t.equal((await w.stateOf(id)).stato, 'ricevuto')
 })
@@ -347,7 +346,7 @@ async function correct ({ app, call }: TestApp, { prenotazione_id }: Booked, rig
   if (asked.statusCode !== 201) throw new Error(asked.body)
 }
 
-/** The ids of bookings with unsent guests, and of bookings that wait only for a receipt. */
+/** The ids of bookings with unsent guests, and of bookings with sent guests that wait for a receipt. */
 async function missing (server: TestApp) {
   const { mancanti, in_attesa } = await verified(server)
   const ids = (bookings: Booked[]) => bookings.map(({ prenotazione_id }) => prenotazione_id)
@@ -361,7 +360,7 @@ async function verified ({ call }: TestApp, query = '') {
 }
 
 t.test(
-  'a booking that has arrived is missing until it is sent, then waits for a receipt, then is covered',
+  'from its check-in a booking is missing until it is sent, then waits for a receipt, then is covered',
   async (t) => {
     const { server, on } = await setUp()
     const [one, two] = [await book(server, 'A Uno', today), await book(server, 'B Due', today)]
@@ -391,7 +390,7 @@ t.test(
   }
 )
 
-t.test('the parameters da and a limit the days of check-in, and later arrivals are never checked', async (t) => {
+t.test('`da` and `a` limit the days of check-in, and check-ins after today are never compared', async (t) => {
   const { server } = await setUp()
   for (const day of ['2026-11-01', '2026-11-10', '2026-11-20', '2026-12-24']) await book(server, `Ospite ${day}`, day)
   const days = async (query: string) =>
@@ -424,7 +423,7 @@ t.test('a submission of unknown outcome covers no guest, and is not reported as 
   const { server, on } = await setUp()
   const one = await book(server, 'A Uno', today)
   await send(server, 'UNO', one)
-  // Simulates a lost reply. The triggers would refuse to delete an outcome.
+  // Simulates a lost reply. The triggers would refuse to change an outcome.
   await server.app.sql`alter table invii disable trigger user`
   await server.app.sql`alter table invii_esiti disable trigger user`
   await server.app.sql`update invii set stato = 'sconosciuto'`
@@ -454,15 +453,16 @@ t.test('a booking is covered only when its number of guests is acquired and on a
   await next.call('GET', `/api/alloggiati/ricevute?data=${today}`)
   t.match(await verified(next), { totale_ricevute: 0, mancanti: [{ ...four, ospiti_mancanti: 1 }], in_attesa: [] })
   await send(next, 'QUATTRO', four)
-  t.match(await verified(next), { mancanti: [], in_attesa: [{ ospiti_mancanti: 1 }] }, 'its receipt is to come')
-  const last = on('2026-11-23')
-  await last.call('GET', '/api/alloggiati/ricevute?data=2026-11-22')
-  t.match(await verified(last), { totale_ricevute: 1, mancanti: [], in_attesa: [] })
+  const waiting = await verified(next)
+  t.match(waiting, { mancanti: [], in_attesa: [{ ospiti_mancanti: 1 }] }, 'one guest waits for the next receipt')
+  const later = on('2026-11-23')
+  await later.call('GET', '/api/alloggiati/ricevute?data=2026-11-22')
+  t.match(await verified(later), { totale_ricevute: 1, mancanti: [], in_attesa: [] })
 })
 
 t.test('after a change of a booking, only sent guests who are still in it count', async (t) => {
   const { server, on } = await setUp()
-  const nobody = async () => {}
+  const unchanged = async () => {}
   /** Changes of a booking with one guest after the Send. */
   const cases: [string, (booking: Booked, nome: string) => Promise<void>, isCovered: boolean][] = [
     ['ALFA', async (booking) => save(server, booking, guest('NUOVA')), false],
@@ -473,7 +473,7 @@ t.test('after a change of a booking, only sent guests who are still in it count'
     ['NICCOLO', async (booking) => save(server, booking, guest('Niccolò', { numero_documento: 'CA00ZZZ' })), true],
     ['ETA', async (booking, nome) => save(server, booking, guest('ALTRA', { numero_documento: `CA00${nome}` })), true],
     ['THETA', async (booking) => change(server, booking, { check_in: addDays(today, -1) }), false],
-    ['IOTA', nobody, true]
+    ['IOTA', unchanged, true]
   ]
   const covered: number[] = []
   const uncovered: number[] = []
@@ -533,7 +533,7 @@ t.test('guests sent for a deleted booking cover only one booking that is entered
   }
   const twice = [await enter('DOPPIA'), await enter('DOPPIA')]
   await send(server, 'DOPPIA', twice[0]!)
-  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id], 'the other booking still counts')
+  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id], 'one row covers one of two equal bookings')
   const first = await enter('RIFATTA')
   await send(server, 'RIFATTA', first)
   await remove(server, first)
@@ -574,7 +574,7 @@ t.test('a row on a receipt covers one guest, even one who was first sent after 3
 t.test('uncovered bookings are found among thousands of covered ones, at any position', async (t) => {
   const { server } = await setUp()
   const { sql } = server.app
-  // More than one batch. The few uncovered bookings are near the end of the first batch.
+  // More than one batch of 8000. The uncovered bookings are the first, the last, and five around the end of the batch.
   await sql`
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Ospite', 'IT', 380, day, day + 2, 1

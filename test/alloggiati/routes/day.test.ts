@@ -299,7 +299,7 @@ t.test('a day without any submission can be retried with the same key after a fi
   await server.call('PUT', `/api/v1/prenotazioni/${id}`, { check_in: today, numero_notti: 3 })
   await server.call('POST', '/api/saveOspiti', { prenotazione_id: id, dati: [guestNo(1)] })
   t.match(states(await ask()), { [id]: 'acquisita' })
-  t.match(states(await ask()), { [id]: 'acquisita' }, 'and the result is stored')
+  t.match(states(await ask()), { [id]: 'acquisita' }, 'the result is stored')
 })
 
 t.test('after a crash the same key returns all submissions of the day, in the order of the guests', async (t) => {

@@ -65,7 +65,7 @@ t.test('the schedine of a booking are its saved guests, with the stay and the re
     errors: [{ ospite: 0, campo: 'luogo_rilascio', messaggio: made.json().errors[0].messaggio }],
     warnings: []
   })
-  t.same(await server.app.sql`select from invii`, [], 'and nothing is sent')
+  t.same(await server.app.sql`select from invii`, [], 'no guest is sent')
 })
 
 t.test('the schedina of a member omits the stored document', async (t) => {
@@ -101,7 +101,7 @@ t.test('a booking is sent from its stored data, and the submission refers to it'
       { record: { tipo_alloggiato: '19', nome: 'ANNA' } }
     ]
   )
-  t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'and it is not sent twice')
+  t.match((await send(server, id)).json(), { status: 409, ricevuta: 'AW-20261121-1' }, 'the booking is not sent twice')
 })
 
 /** The sandbox gives the id 0 to the first apartment. */
@@ -259,7 +259,7 @@ t.test('a request that was refused before any submission can be retried with the
   for (const body of [{ testMode: true }, {}]) {
     const done = await ask(body)
     t.match(done, { success: true })
-    t.same(await ask(body), done, 'and the result is stored')
+    t.same(await ask(body), done, 'the result is stored')
   }
   t.match(await ask(MISSING), { status: 409, codice: 'NULLA_DA_INVIARE' })
   await save(server, id, [untyped(single()), untyped(guestNo(2))])

@@ -43,17 +43,17 @@ const all = (wanted: Wanted, more: Partial<Record<Name, Wanted>> = {}): Record<N
   ...more
 })
 /** Without a reply it is unknown whether the change was made. */
-const lost = all(DOWN, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
+const withoutReply = all(DOWN, { aggiunta: UNKNOWN, disabilita: UNKNOWN })
 
-const login = (code: string, words: string): Behaviour => response(envelope(
+const login = (code: string, reason: string): Behaviour => response(envelope(
   `<GenerateTokenResponse xmlns="AlloggiatiService"><result><esito>false</esito><ErroreCod>${code}</ErroreCod>` +
-    `<ErroreDes>${words}</ErroreDes></result></GenerateTokenResponse>`))
+    `<ErroreDes>${reason}</ErroreDes></result></GenerateTokenResponse>`))
 /** Sets a behaviour for each operation after the login. */
 const afterLogin = (behaviour: (operation: string) => Behaviour) => (police: StandIn) => {
   for (const [operation] of Object.values(REQUESTS)) police.on[operation] = behaviour(operation)
 }
-const refusing = (words: string) => afterLogin((operation) => response(refusalReply(operation, words)))
-const asRefused = (words: string) => [refusing(words), all(REFUSED)] as const
+const refusing = (reason: string) => afterLogin((operation) => response(refusalReply(operation, reason)))
+const asRefused = (reason: string) => [refusing(reason), all(REFUSED)] as const
 const FAULT = respond('500 Internal Server Error', envelope(
   '<s:Fault><s:Code><s:Value>s:Receiver</s:Value></s:Code><s:Reason><s:Text>parola-di-prova</s:Text></s:Reason>' +
     '</s:Fault>'
@@ -64,14 +64,14 @@ const CASES: Readonly<Record<string, readonly [(police: StandIn) => unknown, Rec
   'a wrong WSKEY': [({ on }) => { on.GenerateToken = login('102', `WSKEY_ERRATA ${ECHO}`) }, all(REFUSED)],
   'an expired password': [({ on }) => { on.GenerateToken = login('101', `PASSWORD_SCADUTA ${ECHO}`) }, all(REFUSED)],
   'a disabled user': [({ on }) => { on.GenerateToken = login('103', `UTENTE_DISABILITATO ${ECHO}`) }, all(REFUSED)],
-  'a login refused without words': [({ on }) => { on.GenerateToken = login('', '') }, all(REFUSED)],
-  'a login refused with very long words': [
+  'a login refused without a reason': [({ on }) => { on.GenerateToken = login('', '') }, all(REFUSED)],
+  'a login refused with a very long reason': [
     ({ on }) => { on.GenerateToken = login('9'.repeat(9000), ' A'.repeat(300_000)) }, all(REFUSED)
   ],
   'a refused token': asRefused('TOKEN_NON_VALIDO SEGRETO'),
   'a failed authentication': asRefused('AUTENTICAZIONE_FALLITA SEGRETO'),
   'refused credentials after the login': asRefused('CREDENZIALI_NON_VALIDE SEGRETO'),
-  'a WSKEY that a new password made void': asRefused('WsKey non valida'),
+  'a WSKEY that a password change revoked': asRefused('WsKey non valida'),
   'an expired password after the login': asRefused('Password scaduta'),
   'a request that is refused': [refusing(`ERRORE_PARAMETRO_ERRATO gettone ${ECHO}`), {
     ricevute: [404, 'RICEVUTA_NON_TROVATA'],
@@ -81,12 +81,14 @@ const CASES: Readonly<Record<string, readonly [(police: StandIn) => unknown, Rec
     prova: [422, 'RIFIUTATO_DAL_SERVIZIO'],
     check: REFUSED
   }],
-  'a SOAP fault': [afterLogin(() => FAULT), lost],
-  'an error of the web server': [afterLogin(() => respond('503 Service Unavailable', '<html/>')), lost],
-  'a page in place of a reply': [afterLogin(() => response('<html><body>Manutenzione</body></html>')), lost],
-  'a connection that breaks off': [afterLogin(() => (socket) => { socket.resetAndDestroy() }), lost],
-  'an empty reply': [afterLogin(() => response('')), lost],
-  'a login that breaks off': [({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(DOWN)],
+  'a SOAP fault': [afterLogin(() => FAULT), withoutReply],
+  'an error of the web server': [afterLogin(() => respond('503 Service Unavailable', '<html/>')), withoutReply],
+  'a page in place of a reply': [afterLogin(() => response('<html><body>Manutenzione</body></html>')), withoutReply],
+  'a connection that is reset': [afterLogin(() => (socket) => { socket.resetAndDestroy() }), withoutReply],
+  'an empty reply': [afterLogin(() => response('')), withoutReply],
+  'a login whose connection is reset': [
+    ({ on }) => { on.GenerateToken = (socket) => { socket.resetAndDestroy() } }, all(DOWN)
+  ],
   'a fault at the login': [({ on }) => { on.GenerateToken = FAULT }, all(DOWN)],
   'a service that is down': [(police) => police.stop(), all(DOWN)]
 }
@@ -111,7 +113,7 @@ async function reset (): Promise<void> {
 }
 
 for (const [name, [misbehave, wanted]] of Object.entries(CASES)) {
-  t.test(`every request returns the same error for ${name}`, async (t) => {
+  t.test(`every request maps ${name} to its expected error`, async (t) => {
     await reset()
     await misbehave(police)
     for (const [request, [, method, url, body]] of Object.entries(REQUESTS)) {
@@ -124,9 +126,9 @@ for (const [name, [misbehave, wanted]] of Object.entries(CASES)) {
       t.notMatch(answer.body, /gettone|parola-di-prova|chiave-di-prova/, request)
     }
     if (police.on.GenerateToken !== undefined && wanted.ricevute === REFUSED) {
-      t.equal(police.callsOf('GenerateToken').length, 1, 'a refused login is not retried, not by check either')
+      t.equal(police.callsOf('GenerateToken').length, 1, 'a refused login is not retried, even by the check')
     }
-    t.notMatch(JSON.stringify(server.logs), /SEGRETO|parola-di-prova|WSKEY_ERRATA|A A A/, 'only kinds are logged')
+    t.notMatch(JSON.stringify(server.logs), /SEGRETO|parola-di-prova|WSKEY_ERRATA|A A A/, 'no text of the service')
     if (name === 'a service that is down') await police.start()
   })
 }
@@ -151,9 +153,8 @@ t.test('when the service refuses a job, the log contains no text of the service'
   police.on.Tabella = response(refusalReply('Tabella', `ERRORE ${ECHO}`))
   police.on.Send = response(refusalReply('Send', `ERRORE ${ECHO}`))
   await admin('POST', '/api/v1/jobs/code-tables/avvia')
-  t.match((await admin('POST', SEND, invio([guestNo(5)]))).json(), UNKNOWN_BODY)
+  t.match((await admin('POST', SEND, invio([guestNo(5)]))).json(), { status: 422, codice: 'ESITO_SCONOSCIUTO' })
   await server.app.stopJobs()
   t.match(server.logs.filter(({ level }) => level === 50).map(({ msg }) => msg), [/job|outcome/, /job|outcome/])
   t.notMatch(JSON.stringify(server.logs), /SEGRETO/)
 })
-const UNKNOWN_BODY = { status: 422, codice: 'ESITO_SCONOSCIUTO' }

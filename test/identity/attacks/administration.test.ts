@@ -206,14 +206,14 @@ t.test('a field that users write about themselves never gives a right', async (t
     }
     t.same(await rights(app, access_token), before)
     const { access_token: next } = await signIn(app, role, role)
-    t.same(await rights(app, next), before, 'nor at the next sign-in')
+    t.same(await rights(app, next), before, 'the next sign-in gives no more rights')
     t.match(claimsOf(next),
       { role: 'authenticated', aud: 'authenticated', sub: user.id, app_metadata: user.app_metadata })
     const minted = await callAs(app, next, 'GET', '/api/cli/auth/key?scopes=lettura,amministrazione')
     t.equal(minted.statusCode, letIn, 'a pending user creates no key')
     if (letIn !== 200) continue
     const headers = { 'x-api-key': minted.json<{ apiKey: string }>().apiKey }
-    t.equal((await app.inject({ url: '/api/users', headers })).statusCode, 403, 'nor with a key')
+    t.equal((await app.inject({ url: '/api/users', headers })).statusCode, 403, 'a key gives no more rights')
   }
   t.same(
     Object.keys({}).concat(

@@ -156,7 +156,7 @@ t.test('the directory of an external provider', async (t) => {
     t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 200)
     await fetch(`${idp.url}/auth/v1/logout?scope=local`, { method: 'POST', headers: bearer(token) })
     t.match((await unlink(token)).json(), { status: 401 })
-    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 401, 'nor read the account')
+    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 401, 'the account cannot be read')
     t.same(await identitiesOf(token), ['email', 'google'])
   })
 
@@ -318,7 +318,7 @@ t.test('an external provider that becomes unavailable and recovers', async (t) =
     t.equal(await status(anna), 200)
     t.equal(await status(await idp.twin.token({ name: 'carla' })), 200, 'a new one')
     t.equal((await call(bearer(anna), 'GET', '/api/sessions')).json().length, 1)
-    t.equal((await call(key)).statusCode, 200, 'and with API keys of recently looked-up users')
+    t.equal((await call(key)).statusCode, 200, 'API keys of recently looked-up users work')
     t.same((await call({}, 'GET', '/api/config')).json(), { backendUrl: idp.url, backendKey: idp.anonKey })
     t.equal((await call(bearer(anna), 'GET', '/api/v1/keys')).statusCode, 200)
   })

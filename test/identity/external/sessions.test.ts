@@ -345,7 +345,7 @@ t.test('an external provider’s session has the level of its token, and keys ar
   t.same(await asked(whole), [200, undefined])
   t.same(await asked(half), [403, 'SECONDO_FATTORE_RICHIESTO'], 'the earlier token keeps its level')
   const answer = await app.inject({ url: '/api/cli/auth/key', headers: whole })
-  t.equal(answer.statusCode, 200, 'and the time of the proof')
+  t.equal(answer.statusCode, 200, 'the later token has the time of the proof')
   t.same(await asked({ 'x-api-key': answer.json<{ apiKey: string }>().apiKey }), [200, undefined])
 })
 
@@ -471,7 +471,7 @@ t.test('the lookup of users at an external provider', async (t) => {
     t.equal(requests.length, 2)
     fake.answer(user({ app_metadata: { role: 'admin' } }))
     t.match(await people.now(ID), { app_metadata: { role: 'admin' } })
-    t.match(await people.recent(ID), { app_metadata: { role: 'admin' } }, 'and the result is cached')
+    t.match(await people.recent(ID), { app_metadata: { role: 'admin' } }, 'the result is cached')
     t.equal(requests.length, 3)
   })
 

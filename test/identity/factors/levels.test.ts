@@ -88,8 +88,8 @@ t.test('a key created with only a password ends only password-only sessions and 
   const end = async (headers: Record<string, string>) =>
     await asked(app, headers, '/api/sessions/revoke-all', { method: 'POST', payload: {} })
   t.same(await end(key), [200, undefined])
-  t.same(await asked(app, await headersOf(client), '/api/v1/prenotazioni'), [200, undefined], 'the proven session')
-  t.same(await asked(app, later, '/api/v1/prenotazioni'), [200, undefined], 'and its key still work')
+  t.same(await asked(app, await headersOf(client), '/api/v1/prenotazioni'), [200, undefined], 'this session works')
+  t.same(await asked(app, later, '/api/v1/prenotazioni'), [200, undefined], 'the key of this session works')
   t.equal((await asked(app, key, '/api/v1/prenotazioni'))[0], 401, 'the key has revoked itself')
   t.same(await end(later), [200, undefined])
   t.equal((await asked(app, await headersOf(client), '/api/v1/prenotazioni'))[0], 401)
@@ -335,12 +335,12 @@ t.test('a client that lost the response to a further proof keeps its session', a
   await proveAnew(app, before.access, phone)
   for (let time = 0; time < 5; time++) t.same(await refresh(app, before.refresh), VOID)
   await age(app, holder, 1200)
-  t.same(await refresh(app, before.refresh), VOID, 'also later')
+  t.same(await refresh(app, before.refresh), VOID, 'the earlier token stays void')
   t.same(await ended(app, holder.sessionId), [])
   t.same(await sessionStatus(app, before.access), [200, 200], 'the session continues')
   const token = tokenOf(await proveAnew(app, before.access, phone))
   const next = await refreshed(app, token)
-  t.equal((await refreshed(app, token)).refresh, next.refresh, 'and a lost answer can be repeated')
+  t.equal((await refreshed(app, token)).refresh, next.refresh, 'a lost answer can be repeated')
 })
 
 t.test('after a concurrent refresh and proof the session has the tokens of the proof', async (t) => {
@@ -376,7 +376,7 @@ t.test('a change of second factors is effective on other servers when the respon
   const proven = (await callAs(here.app, token, 'POST', `/auth/v1/factors/${id}/verify`, payload))
     .json<{ access_token: string }>().access_token
   t.equal(await sessionStatus(there, other), 401, 'the other session has ended')
-  t.equal(await sessionStatus(there, token), 401, 'and the token from before the proof is void')
+  t.equal(await sessionStatus(there, token), 401, 'the token from before the proof is void')
   t.equal(await sessionStatus(there, proven), 200)
   const later = (await signIn(there.app, 'anna', 'operator')).access_token
   t.equal(await sessionStatus(there, later), 403)

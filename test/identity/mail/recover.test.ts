@@ -227,7 +227,7 @@ t.test('a change of one’s own address', async (t) => {
     t.equal((await other.updateUser({ email: 'Rosa@ospiti.example' })).error?.code, 'email_exists')
     await app.sql`update counters set count = 1000 where name = 'new-address/account'`
     t.equal((await other.updateUser({ email: 'ada@altrove.example' })).error?.code, 'over_request_rate_limit',
-      'and trying is counted')
+      'attempts are counted')
   })
 
   t.test('the current address and an invalid address change nothing', async (t) => {

@@ -145,7 +145,7 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
     t.strictSame(problemAt(t, await comeBack({ state: third, code: 'abc' })), NO_STATE, 'two cookies are rejected')
     t.equal(crooked.asked.length, asked, 'the provider is not asked')
     cookies.splice(0, Infinity, ...own)
-    t.strictSame(problemAt(t, await comeBack({ state: first, code: 'abc' })), NO_STATE, 'and the flow has ended')
+    t.strictSame(problemAt(t, await comeBack({ state: first, code: 'abc' })), NO_STATE, 'the flow has ended')
     t.ok(fragment(await comeBack({ state: fourth, code: 'abc' })).get('access_token'), 'among other cookies')
   })
 
@@ -248,7 +248,7 @@ t.test('the provider’s own refusal is passed on', async (t) => {
   const state = (await depart()).get('state')!
   t.strictSame(problemAt(t, await comeBack({ state, error: 'login_required', error_description: 'Chi è?' })),
     { error: 'login_required', error_description: 'Chi è?' })
-  t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE, 'and the flow has ended')
+  t.strictSame(problemAt(t, await comeBack({ state, code: 'abc' })), NO_STATE, 'the flow has ended')
   const empty = (await depart()).get('state')!
   t.match(problemAt(t, await comeBack({ state: empty })), { error_code: 'bad_oauth_callback' })
   const denied = (await depart()).get('state')!
@@ -361,7 +361,7 @@ t.test('a callback that the provider posts as a form has the same effect as a GE
   const state = (await depart()).get('state')!
   t.equal((await post(`state=${state}&code=a&code=b`)).status, 400, 'the field is repeated')
   t.equal((await post(JSON.stringify({ state, code: 'abc' }), 'application/json')).status, 415, 'JSON is refused')
-  t.equal((await post(`state=${state}&code=${'a'.repeat(20_000)}`)).status, 413, 'and no endless form')
+  t.equal((await post(`state=${state}&code=${'a'.repeat(20_000)}`)).status, 413, 'a form that is too large is refused')
   t.equal((await post(`state=${state}&code=${'a'.repeat(5000)}`)).status, 400)
   const done = await post(`state=${state}&code=abc&__proto__=x&user=%7B%7D`)
   t.equal(done.status, 303, 'the redirected browser sends its cookie')

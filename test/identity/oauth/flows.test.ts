@@ -184,7 +184,7 @@ t.test('the client receives the provider’s refresh token, and no token, code o
   t.ok(written.includes('/auth/v1/callback'))
   t.strictSame(secrets.filter((secret) => written.includes(secret)), [])
   const audit = JSON.stringify(await app.db.select().from(audit_log))
-  t.strictSame(secrets.filter((secret) => audit.includes(secret)), [], 'nor stored')
+  t.strictSame(secrets.filter((secret) => audit.includes(secret)), [], 'the audit log contains no secret')
 })
 
 t.test('when the audit log cannot be written, no account is created or linked', async (t) => {
@@ -365,7 +365,7 @@ t.test('the official client links a provider to an account, lists the identities
   const { data: { user } } = await supabase.auth.getUser()
   t.equal(user?.email, 'piero@example.org', 'the account keeps its address')
   t.strictSame(user?.app_metadata, { role: 'operator', provider: 'email', providers: ['email', 'google'] })
-  t.strictSame(user?.user_metadata, { name: 'Piero', surname: 'Neri' }, 'and its names')
+  t.strictSame(user?.user_metadata, { name: 'Piero', surname: 'Neri' }, 'the account keeps its names')
   const identities = (await supabase.auth.getUserIdentities()).data!.identities
   t.strictSame(identities.map((each) => [each.provider, each.identity_data?.email]),
     [['email', 'piero@example.org'], ['google', 'altro@example.org']])

@@ -119,7 +119,7 @@ t.test('a front end sends people to the sign-in page', async (t) => {
     t.equal((await app.sql`select 1 from sessions where user_id = ${id}`).length, 3, 'pages, and the front end twice')
     t.same(await app.sql`select details from audit_log where action = 'accesso' order by id desc limit 1`,
       [{ details: { method: 'pages', provider: 'email' } }])
-    t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'and not again automatically')
+    t.equal((await browser.open('/auth/accedi')).page().path, '/auth/account', 'no automatic second sign-in')
   })
 
   t.test('the proof of a second factor on the pages counts for the front end as well', async (t) => {

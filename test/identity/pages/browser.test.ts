@@ -167,7 +167,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.equal((await app.sql`select 1 from webauthn_credentials where factor_id is null`).length, 0)
     t.same(await toldTo(email), de.notices.factor_added.slice(0, 2))
     t.same(await toldTo(email), de.notices.recovery_codes.slice(0, 2))
-    t.same(await toldTo(email), de.notices.passkey_removed.slice(0, 2), 'and a mail about the removal')
+    t.same(await toldTo(email), de.notices.passkey_removed.slice(0, 2), 'a mail reports the removal')
   })
 
   t.test('an API key is created by keyboard', async (t) => {

@@ -242,7 +242,7 @@ t.test('the last administrator', async (t) => {
         t.equal(response.statusCode, 422, `${name} by ${who}`)
         t.match(response.json(), { error_code: 'last_admin', msg: 'The last administrator cannot be removed' })
         t.same(await admins(app), [id])
-        t.equal((await callAs(other, own, 'GET', '/api/users')).statusCode, 200, 'and still works')
+        t.equal((await callAs(other, own, 'GET', '/api/users')).statusCode, 200, 'the last administrator keeps access')
       }
     }
   })

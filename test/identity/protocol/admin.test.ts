@@ -52,7 +52,7 @@ t.test('a password hash from another system is accepted', async (t) => {
   } = await admin.createUser({ email: 'portata@example.org', password_hash, email_confirm: true })
   t.equal((await open().auth.signInWithPassword({ email: 'portata@example.org', password: 'U*U' })).error, null)
   const [row] = await app.db.select().from(users).where(eq(users.id, user!.id))
-  t.match(row?.password_hash, /^\$argon2id\$/, 'and it is rehashed at the sign-in')
+  t.match(row?.password_hash, /^\$argon2id\$/, 'the password is rehashed at the sign-in')
   t.equal((await open().auth.signInWithPassword({ email: 'portata@example.org', password: 'U*U' })).error, null)
 })
 

@@ -200,7 +200,7 @@ t.test('data is merged into the metadata of a person, and null removes a key', a
   })
   t.same((await client.auth.refreshSession()).data.user?.user_metadata, data.user?.user_metadata)
   t.same((await client.auth.getClaims()).data?.claims.user_metadata, data.user?.user_metadata,
-    'and the next token says so')
+    'the next token has the new metadata')
 })
 
 t.test('a new password replaces the old one and ends every other session', async (t) => {

@@ -247,7 +247,7 @@ t.test('SessionTimebox: a session and its access token end after ninety days', a
   t.same(await sessionStatus(app, access), [200, 200])
   await age(app, anna, 60)
   t.same(await refresh(app, last), EXPIRED)
-  t.same(await sessionStatus(app, access), [401, 403], 'and its access token has expired')
+  t.same(await sessionStatus(app, access), [401, 403], 'the access token has expired')
 })
 
 t.test('a token of a missing session, or with a future counter, is refused', async (t) => {
@@ -257,5 +257,5 @@ t.test('a token of a missing session, or with a future counter, is refused', asy
   for (const counter of [1, 2, 2 ** 31 - 1]) {
     t.same(await refresh(app, encodeRefreshToken(refreshSecret, { sessionId: anna.sessionId, counter })), NOT_FOUND)
   }
-  t.not((await refreshed(app, anna.first)).refresh, anna.first, 'and the session continues')
+  t.not((await refreshed(app, anna.first)).refresh, anna.first, 'the session continues')
 })

@@ -74,7 +74,7 @@ t.test('creating a key', async (t) => {
     t.equal(apiKey.split('_')[1], id)
     t.equal(Date.parse(expires_at) - Date.parse(created_at), 90 * DAY_MS)
     t.equal(await isLetIn(app, withKey(apiKey)), 200)
-    t.equal((await app.inject(`/api/v1/paesi?api_key=${apiKey}`)).statusCode, 200, 'also in the query')
+    t.equal((await app.inject(`/api/v1/paesi?api_key=${apiKey}`)).statusCode, 200, 'the key is accepted in the query')
     const again = (await callAs(app, anna, 'GET', MINT)).json() as MintedKey
     t.not(again.apiKey, apiKey, 'another request creates another key')
     t.not(again.id, id)

@@ -270,7 +270,7 @@ t.test('a server that was disconnected drops its caches as soon as it listens ag
   const { access_token: second } = await signIn(app, 'valerio', 'operator')
   t.equal(await isLetIn(other, bearer(second)), 200)
   t.equal((await callAs(app, second, 'POST', '/auth/v1/logout')).statusCode, 204)
-  t.equal(await isLetIn(other, bearer(second)), 401, 'and receives notifications again')
+  t.equal(await isLetIn(other, bearer(second)), 401, 'the process receives notifications again')
 })
 
 t.test('a signing key is accepted for at most a minute without a new read', async (t) => {
@@ -381,7 +381,7 @@ t.test('revoking all sessions', async (t) => {
       t.match([refreshed.statusCode, refreshed.json()], [400, { error_code: 'refresh_token_not_found' }])
     }
     t.same(await both(bearer(pieros)), [200, 200])
-    t.same(await both({ 'x-api-key': apiKey }), [401, 401], 'and the API keys, too')
+    t.same(await both({ 'x-api-key': apiKey }), [401, 401], 'the API keys are revoked too')
     t.equal(await isLetIn(app, bearer((await signIn(app, 'berta', 'operator')).access_token)), 200,
       'she can sign in again')
 
@@ -484,7 +484,7 @@ t.test('unlinking a provider', async (t) => {
 
     const { access_token: mine } = await begin('github')
     t.equal((await callAs(app, mine, 'POST', '/api/auth/unlink', { provider: 'github' })).statusCode, 200)
-    t.equal(await isLetIn(app, bearer(mine)), 200, 'also if that provider started it')
+    t.equal(await isLetIn(app, bearer(mine)), 200, 'the calling session stays valid')
     t.equal(await isLetIn(app, bearer(other1.access_token)), 401)
   })
 

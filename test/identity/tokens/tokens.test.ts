@@ -210,7 +210,7 @@ t.test('the signing keys', async (t) => {
       t.same([each.isLive(old), each.isLive(announced), each.isLive(kid)], [false, false, true])
       t.equal((await each.current()).kid, kid)
     }
-    t.equal((await another(-MINUTE).current()).kid, kid, 'also for a process with a slow clock')
+    t.equal((await another(-MINUTE).current()).kid, kid, 'a process with a slow clock uses the same key')
   })
 
   t.test('a pair that is 90 days old is replaced, by one process of several', async (t) => {

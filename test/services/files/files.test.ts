@@ -337,7 +337,7 @@ t.test('a rotation rewraps every key and deletes the earlier generation, and all
     t.notOk(wrapped.equals(before[index]!.wrapped_key))
   }
   t.ok((await buffer(await built.app.files.read(before[0]!))).equals(built.contents.get(before[0]!.id)!),
-    'also who found the object before the rotation reads it')
+    'a reader who found the object before the rotation can read it')
 })
 
 t.test('an upload that begins before a rotation and ends after it is kept', async (t) => {

@@ -52,7 +52,7 @@ t.test('a missed run happens once at the next start, even if many processes star
     t.equal(total(started), 1)
     t.same((await row()).next_run_at, scheduled, 'the next night runs, too')
     await Promise.all(started.map((each) => each.runDue()))
-    t.equal(total(started), 1, 'and the missed run is made up')
+    t.equal(total(started), 1, 'the missed run is made up')
   }
 })
 
@@ -283,7 +283,7 @@ t.test('a run that shutdown interrupted, even a manual one, runs at the next sta
     await next.runDue()
     t.equal(next.runs(), 1)
     t.match(await row(), { outcome: 'riuscito' })
-    t.ok((await row()).next_run_at.getTime() > Date.now(), 'and then at its scheduled time')
+    t.ok((await row()).next_run_at.getTime() > Date.now(), 'the next run is at its scheduled time')
   }
 })
 
@@ -313,7 +313,7 @@ t.test('a full disk is logged once for all failing jobs, and once when there is 
     end $$`
   await app.sql`create trigger no_room before update on jobs for each row execute function no_room()`
   for (let time = 1; time <= 3; time++) await run()
-  t.same(warnings(), [FULL], 'nor is the unrecorded end logged')
+  t.same(warnings(), [FULL], 'the unrecorded end is not logged again')
 
   await app.sql`drop trigger no_room on jobs`
   t.equal((await call('GET', '/health/ready')).statusCode, 200)

@@ -43,7 +43,7 @@ t.test('a mail is delivered once, from the configured sender, with the Message-I
   })
   await post(app)
   await smtp.next()
-  t.equal(smtp.mails.length, before + 2, 'and not again with the next mail')
+  t.equal(smtp.mails.length, before + 2, 'the mail is not sent again with the next one')
 })
 
 t.test('a mail is sent only if its transaction commits', async (t) => {

@@ -100,7 +100,7 @@ t.test('aborting ends a running task and removes a queued one', async (t) => {
   left.abort()
   await t.rejects(running, { code: 'SERVIZIO_OCCUPATO' })
   await t.rejects(waiting, { code: 'SERVIZIO_OCCUPATO' })
-  await t.rejects(run({ do: 'spin' }, { signal: left.signal }), { code: 'SERVIZIO_OCCUPATO' }, 'nor does it start')
+  await t.rejects(run({ do: 'spin' }, { signal: left.signal }), { code: 'SERVIZIO_OCCUPATO' }, 'the task is refused')
   t.equal(await run({ do: 'echo', value: 1 }), 1)
   t.same(pool.count(), { running: 0, waiting: 0 })
 })

@@ -89,7 +89,7 @@ function equation (
   return { unknown, acquired, rest: rows - acquired.reduce((sum, { a }) => sum + rowsOf(a), 0) }
 }
 
-/** Refers unknown attempts to a person, and acquired ones that `odd` marks as inconsistent. */
+/** Refers attempts of unknown outcome to a person, and acquired ones that `odd` marks as inconsistent. */
 function review (n: World, entries: readonly Entry[], odd: (a: Attempt) => boolean): void {
   for (const { u, a } of entries) {
     if (u.stato === 'sconosciuto' || (isAcquired(u) && odd(a))) go(n, u, 'da_verificare')

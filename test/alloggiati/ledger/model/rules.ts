@@ -22,7 +22,7 @@ export const RULES = {
   settleAgain: 'an outcome that could not be recorded is recorded when the database is available again',
   missingIsNotZero: 'a missing receipt does not mean that it counts no rows',
   twoFetches: 'a receipt is believed when two fetches hours apart are equal',
-  straddle: 'an unknown attempt around midnight prevents automatic conclusions about both days',
+  straddle: 'an attempt of unknown outcome around midnight prevents automatic conclusions about both days',
   together: 'the two days of an answered call around midnight are balanced together',
   pause: 'no Send starts in the minutes around midnight, unless its arrival window closes at midnight',
   settledDay: 'a day is decided only when none of its attempts is in flight',

@@ -87,7 +87,7 @@ t.test('with an attempt around midnight, the receipt decides no outcome of its d
   })
 })
 
-t.test('a receipt that does not count the unknown attempts proves that they were not acquired', async (t) => {
+t.test('a receipt that does not count attempts of unknown outcome proves that they were not acquired', async (t) => {
   const input = day({
     attempts: [attempt(1), known(2)], submissions: [submission(1), submission(2, 'acquisito')], fetches: twice(2, 6)
   })
@@ -106,7 +106,7 @@ t.test('a receipt that does not count the unknown attempts proves that they were
       2: 'ricevuto'
     })
   })
-  t.test('two fetches that disagree raise an alarm and refer unknown attempts to a person', async (t) => {
+  t.test('two fetches that disagree raise an alarm and refer attempts of unknown outcome to a person', async (t) => {
     const fetches = [fetched('07:00', 1, 3), fetched('09:00', 2, 6), fetched('12:00', 2, 6)]
     const result = deriveFindings({ ...input, fetches })
     t.same(shown(result), { 1: 'da_verificare' })
@@ -124,7 +124,7 @@ t.test('a receipt that does not count the unknown attempts proves that they were
   })
 })
 
-t.test('a receipt that counts all the unknown attempts proves that they were acquired', async (t) => {
+t.test('a receipt that counts all attempts of unknown outcome proves that they were acquired', async (t) => {
   const input = day({
     attempts: [attempt(1), attempt(2, { schedine: 1, notti: 1 }), known(3)],
     submissions: [submission(1), submission(2), submission(3, 'parziale')],
@@ -204,7 +204,7 @@ t.test('a receipt with lower counts than the replies refers the whole day to a p
   }
 })
 
-t.test('a day without unknown attempts becomes `ricevuto` when the receipt adds up', async (t) => {
+t.test('a day without attempts of unknown outcome becomes `ricevuto` when the receipt adds up', async (t) => {
   const input = day({
     attempts: [known(1), known(2)],
     submissions: [submission(1, 'acquisito'), submission(2, 'parziale')],
