@@ -119,9 +119,8 @@ export async function growth (many: Running, few: Running): Promise<BenchResult[
 
 /** Compares the latency of a path with a bare route, which sends one prepared statement that reads no table. */
 export async function againstBare (
-  limit: number, name: string, server: Running, path: string, bare: Running
+  limit: number, name: string, server: Running, path: string, bare: Running, turns = 20
 ): Promise<BenchResult> {
-  const turns = 20
   return within(limit, await interleaved(`${name}: latency / a bare statement`,
     () => latency(server, path, turns), () => latency(bare, BARE, turns), { rounds: 5, warmUps: 1 }))
 }

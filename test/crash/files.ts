@@ -16,7 +16,7 @@ import { compareFiles } from '#src/services/files/compare-files.ts'
 import { generations } from '#src/services/files/key-wrapping.ts'
 import { encryptedFiles } from '#src/services/files/encrypted-files.ts'
 import { removalWorker } from '#src/services/files/removal-worker.ts'
-import { rotateKeys } from '#src/services/files/key-rotation.ts'
+import { rotateKeys, RotationUnderWayError } from '#src/services/files/key-rotation.ts'
 import { backendMarker } from '#src/services/files/backend-marker.ts'
 import { LOAD_FAST } from '#test/setup/processes.ts'
 import { crashableCluster } from './cluster.ts'
@@ -102,6 +102,19 @@ async function tombstonesGone (sql: Connection['sql']): Promise<void> {
   }
 }
 
+/** Rotates the keys. The session of a killed process holds the lock until PostgreSQL ends it. */
+async function rotateWhenFree (connection: Connection, keys: Parameters<typeof rotateKeys>[1]): Promise<void> {
+  for (let tries = 0; ; tries++) {
+    try {
+      await rotateKeys(connection, keys)
+      return
+    } catch (err) {
+      if (!(err instanceof RotationUnderWayError) || tries === 300) throw err
+      await sleep(100)
+    }
+  }
+}
+
 async function checkFiles (url: string, dataDir: string, masterKey: Buffer): Promise<Omit<FilesResult, 'kills'>> {
   const { db, sql, close } = connect(url, 4)
   const root = join(dataDir, 'files')
@@ -121,7 +134,7 @@ async function checkFiles (url: string, dataDir: string, masterKey: Buffer): Pro
     await tombstonesGone(sql)
     await compareFiles({ db, backend, marker, log }, new AbortController().signal)
     const one = connect(url, 1)
-    await rotateKeys(one, keys)
+    await rotateWhenFree(one, keys)
     await one.close()
 
     const rows = await files.findByPrefix(db, 'documents', '')
