@@ -100,8 +100,7 @@ export async function runCrashTest ({ kills, pgKills, seed, progress = () => {} 
     let failures = 0
     running = servers.map(async (each) => {
       while (!over.signal.aborted && (done.kills < kills || done.pgKills < pgKills || await count(sql) <= kills)) {
-        const due = Math.floor((done.kills / kills) * pgKills) - done.pgKills
-        const postgres = due > 0 || (done.kills >= kills && done.pgKills < pgKills)
+        const postgres = done.pgKills < Math.floor(Math.min(done.kills / kills, 1) * pgKills)
         // Kills PostgreSQL alternately at a random time and at a step.
         if (postgres && atInstants++ % 2 === 0 && cluster.kill()) done.pgKills++
         const failure = await each.runOnce(plan(postgres && atInstants % 2 === 0))
