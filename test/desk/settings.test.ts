@@ -65,6 +65,16 @@ t.test('units are changed, moved up, and deleted unless a booking names them', a
   t.same((await units()).map(({ nome }) => nome), ['Rosa', 'Zinnia'])
 })
 
+t.test('a unit that was deleted meanwhile is not moved', async (t) => {
+  const { id } = (await call('POST', '/api/v1/unita', {
+    nome: 'Iris', tipo: 'camera', ospiti_massimi: 2, ordine: 9
+  })).json<{ data: Unit }>().data
+  await browser.open(PAGE)
+  await call('DELETE', `/api/v1/unita/${id}`)
+  await browser.submit(`${PAGE}/unita/${id}/su`)
+  t.match(browser.page(), { statusCode: 404, body: 'Unità non trovata' })
+})
+
 t.test('the nights of a unit are blocked and released on its page', async (t) => {
   const [{ id } = { id: 0 }] = await units()
   const page = `${PAGE}/unita/${id}`

@@ -106,6 +106,8 @@ export default unitScreen
 async function moveUp (desk: Desk, id: number): Promise<void> {
   const { body: { data: units } } = await desk.call<{ data: Unit[] }>({ method: 'GET', url: API })
   const at = units.findIndex((unit) => unit.id === id)
+  // A unit that was deleted meanwhile gets the refusal of its route.
+  if (at < 0) await desk.call({ method: 'GET', url: `${API}/${id}` })
   if (at < 1) return
   units.splice(at - 1, 2, units[at]!, units[at - 1]!)
   for (const [index, unit] of units.entries()) {
