@@ -156,3 +156,10 @@ t.test('a further establishment gets its own account, or uses the account of ano
   await browser.open(`${PAGE}/unita/nuova`)
   t.match(browser.page().body, 'Casa del Bosco</option>')
 })
+
+t.test('the form of a unit says which fields may stay empty', async (t) => {
+  await browser.open(NEW)
+  const { body } = browser.page()
+  t.match(body, /<label for="f-gruppo">Gruppo <small>facoltativo/)
+  t.notMatch(body, /<label for="f-nome">Nome <small>/)
+})

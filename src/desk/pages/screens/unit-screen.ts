@@ -185,10 +185,11 @@ async function labelled (desk: Desk, isNew = false): Promise<DeskField[]> {
     return {
       ...field,
       label: texts[name]!,
+      isOptional: field.isRequired !== true,
       ...options[name] && { options: options[name] },
       ...hint !== undefined && { hint },
       // By default a new unit has as many beds as guests.
-      ...isNew && name === 'posti_letto' && { isRequired: false, hint: texts.asGuests! }
+      ...isNew && name === 'posti_letto' && { isRequired: false, isOptional: true, hint: texts.asGuests! }
     }
   })
 }
@@ -198,6 +199,7 @@ function blockFields ({ language }: Desk): DeskField[] {
   return BLOCK_FIELDS.map((field) => ({
     ...field,
     label: texts[field.name]!,
+    isOptional: field.isRequired !== true,
     ...field.name === 'al' && { hint: texts.alHint! },
     ...field.name === 'motivo' && { options: BLOCK_REASONS.map((value) => ({ value, label: texts[value]! })) }
   }))
