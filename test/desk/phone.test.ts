@@ -113,6 +113,19 @@ t.test('after a refused photo the phone sends another one, and the first secret 
   t.equal((await upload(renewed, PHONE, photo, { lato: 'front', solo: '1' })).statusCode, 303)
 })
 
+t.test('a code ends after ten refused photos, so that the person at the desk can still read documents', async (t) => {
+  const browser = await phone(await link())
+  let cookies = browser.cookie()
+  const renewed = { ...browser, cookie: () => cookies }
+  for (let refusals = 0; refusals < 10; refusals++) {
+    const refused = await upload(renewed, PHONE, photo, {})
+    t.equal(refused.statusCode, 422)
+    const { name, value } = refused.cookies.find((each) => each.name.endsWith('telefono'))!
+    cookies = cookies.replace(new RegExp(`${name}=[^;]*`), `${name}=${value}`)
+  }
+  t.match(await upload(renewed, PHONE, photo, { solo: '1' }), { statusCode: 410, body: 'nuovo codice' })
+})
+
 t.test('after a photo that is too large the page leads only back to the form, and the code stays valid', async (t) => {
   const browser = await phone(await link())
   const refused = await upload(browser, PHONE, Buffer.alloc(IMAGE_BYTES_MAX + 1), { solo: '1' })

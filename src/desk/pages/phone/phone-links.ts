@@ -12,6 +12,8 @@ export const PHONE = '/telefono'
 
 const MINUTES = 5
 const LIFETIME_MS = MINUTES * 60_000
+/** Each refused photo counts in the rate limit of the person who made the link. */
+const MAX_REFUSALS = 10
 const CONTEXT = 'phone-link'
 const COOKIE = 'telefono'
 
@@ -69,12 +71,13 @@ export function phoneLinks (app: FastifyInstance, clock: Clock) {
     },
 
     /**
-     * The link of the phone, and a desk of the person who made it. Undefined when the link has expired or is used, or
-     * when that person's session or rights have ended.
+     * The link of the phone, and a desk of the person who made it. Undefined when the link has expired, is used or had
+     * too many refusals, or when that person's session or rights have ended.
      */
     async open (request: FastifyRequest, reply: FastifyReply): Promise<{ link: PhoneLink, desk: Desk } | undefined> {
       const link = read(onlyValue(request.headers.cookie ?? '', nameOf(COOKIE)) ?? '')
-      if (link === undefined || await app.checkAttempts(USED, [link.id, String(link.refusals)]) > 0) return undefined
+      if (link === undefined || link.refusals >= MAX_REFUSALS) return undefined
+      if (await app.checkAttempts(USED, [link.id, String(link.refusals)]) > 0) return undefined
       const visitor = await findVisitor(request, link.session)
       const { caller } = visitor ?? {}
       if (visitor === undefined || caller?.pending === true || caller?.lacks !== undefined) return undefined
