@@ -18,7 +18,7 @@ const SCHEMES = ['light', 'dark'] as const
 /** Links in a text and the names of a list may be lower than a button. The label around an input is its target too. */
 const SMALL_TARGETS = `[...document.querySelectorAll('main :is(a, button, input, select, summary)')]
   .filter((each) => each.offsetParent && !each.matches('.who, .sr, small *, .alarm a'))
-  .filter((each) => (each.closest('label') ?? each).getBoundingClientRect().height < 40)
+  .filter((each) => (each.closest('label') ?? each).getBoundingClientRect().height < 44)
   .map((each) => each.outerHTML.slice(0, 90))`
 
 /** Listens at `url`, and opens Chromium for a person with only the keyboard. */
