@@ -47,6 +47,18 @@ t.test('the day, the calendar and the list in a browser', { skip }, async (t) =>
     await look('sposta')
   })
 
+  t.test('Tab stops at one free night of each unit, also after a submit in place', async () => {
+    await open(`${url}/calendario`)
+    const stops = "document.querySelectorAll('a.cell:not([tabindex])').length"
+    const before = await evaluate<number>(stops)
+    t.ok(before <= 6)
+    await evaluate('window.isBefore = true')
+    await hit('.assign form button')
+    await shows('document.querySelector(".notice, p.alarm:not([hidden])") !== null')
+    t.ok(await evaluate('window.isBefore'))
+    t.ok(await evaluate<number>(stops) <= 6)
+  })
+
   t.test('the list applies its filters, and says when no booking matches', async (t) => {
     await look('prenotazioni', '/prenotazioni')
     await write('#f-q', 'nessunissimo')

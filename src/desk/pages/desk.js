@@ -48,6 +48,7 @@ putBack()
 addEventListener('htmx:after:swap', ({ target }) => {
   follow()
   if (target.matches?.('[data-live]')) return
+  skipNights()
   putBack()
   if (document.activeElement === document.body) document.getElementById('main')?.focus({ preventScroll: true })
 })
@@ -104,9 +105,10 @@ addEventListener('keydown', (event) => {
   const next = isAlong ? along[along.indexOf(here) + step] : across[0]
   next?.focus()
 })
-for (const row of document.querySelectorAll('.unit-row')) {
-  for (const cell of [...row.querySelectorAll('a.cell')].slice(1)) cell.tabIndex = -1
+function skipNights () {
+  for (const cell of document.querySelectorAll('a.cell ~ a.cell')) cell.tabIndex = -1
 }
+skipNights()
 
 // Shows the chosen photo of a document, and reduces a large one. Another file is sent unchanged.
 const MAX_SIDE = 2000
