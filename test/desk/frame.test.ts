@@ -191,3 +191,10 @@ t.test('the desk translates only refusals that the catalogue has', (t) => {
   t.equal(refusalText({ language: 'it' }, { codice: 'UNITA_OCCUPATA', error }), error)
   t.end()
 })
+
+t.test('after a refused form, the reload of its URL leads to the page above', async (t) => {
+  const browser = await signedIn(server, 'nora@example.org')
+  await browser.open('/polizia/sospensione?x=1')
+  t.match(browser.page(), { path: '/polizia', statusCode: 200 })
+  t.equal((await app.inject({ url: '/api/alloggiati/invio', headers: HTML })).statusCode, 405)
+})

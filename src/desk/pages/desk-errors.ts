@@ -3,7 +3,7 @@ import { html } from '#src/lib/html.ts'
 import { publicPath } from '#src/lib/local-paths.ts'
 import { RedirectError, setNextPage, SIGN_IN } from '#src/identity/index.ts'
 import { settleError } from '#src/http/errors.ts'
-import { alarm, buttonLink, refusalText, requestCode, showDesk } from './desk-layout.ts'
+import { alarm, buttonLink, NAV, refusalText, requestCode, showDesk } from './desk-layout.ts'
 import { openFrame, Refusal } from './desk-page.ts'
 
 /**
@@ -18,6 +18,8 @@ export function showDeskError (
   back?: { href: string, text: string }
 ): FastifyReply {
   if (err instanceof RedirectError) return redirectPerson(err.location, request, reply)
+  const form = err instanceof Refusal ? undefined : pageOfForm(err, request)
+  if (form !== undefined) return reply.redirect(form, 303)
   const frame = openFrame(request, reply)
   const { texts } = frame
   const { status, codice, error, requestId } = err instanceof Refusal
@@ -42,6 +44,16 @@ export function showDeskError (
 
 function settled ({ body }: Refusal, request: FastifyRequest, reply: FastifyReply) {
   request.errorCode = body.codice
+/**
+ * The page above the URL of a form. The browser shows that URL after a refusal. It has no page, but the person reloads
+ * it, or returns to it from the sign-in page.
+ */
+function pageOfForm ({ statusCode }: FastifyError, { method, url }: FastifyRequest): string | undefined {
+  const path = url.split('?', 1)[0]!
+  const isForm = statusCode === 405 && method === 'GET' && NAV.some(([screen]) => path.startsWith(`${screen}/`))
+  return isForm ? path.slice(0, path.lastIndexOf('/')) : undefined
+}
+
   reply.code(body.status)
   return body
 }

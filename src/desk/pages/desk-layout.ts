@@ -10,7 +10,7 @@ import { refusalTexts } from './texts/refusal-texts.ts'
 export const NOTHING = html``
 
 /** The screens of the navigation bar, in order. The bar leaves out a screen that is not registered. */
-const NAV = [
+export const NAV = [
   ['/oggi', 'today'],
   ['/calendario', 'calendar'],
   ['/prenotazioni', 'bookings'],
