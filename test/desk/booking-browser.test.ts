@@ -47,6 +47,24 @@ t.test('a booking from the photo to the Send, in a browser', { skip }, async (t)
     await look('salvata')
   })
 
+  t.test('on a phone the present step is on the screen, and so is the label of a field that a link names', async () => {
+    await page.setViewportSize({ width: 390, height: 800 })
+    await open(`${url}/prenotazioni/${ready.id}`)
+    t.ok(await evaluate("document.querySelector('.steps .here').getBoundingClientRect().right <= innerWidth"))
+    await open(`${url}/prenotazioni/${family.id}#f-dati-1-sesso`)
+    t.ok(await evaluate("document.querySelector('label[for=f-dati-1-sesso]').getBoundingClientRect().top >= 0"))
+  })
+
+  t.test('both versions of a changed booking fit a phone', async () => {
+    const edit = `/prenotazioni/${family.id}/modifica`
+    await open(url + edit)
+    await call('PUT', `/api/v1/prenotazioni/${family.id}`, { note: 'https://example.org/'.padEnd(60, 'x') })
+    await write('#f-note', 'mia nota')
+    await hit('form.form button.primary')
+    await shows('document.querySelector(".versions") !== null')
+    await look('conflitto')
+  })
+
   t.test('a photo becomes a guest whose fields name their source', async (t) => {
     await look('scansione', '/scansione')
     t.equal(await press(`a[href="/scansione/${alone.id}/0"]`), `/scansione/${alone.id}/0`)

@@ -89,5 +89,5 @@ function steps (desk: Desk, data: BookingData, { police }: Given, faults: Iterab
     : at === here
       ? html`<li${isSent ? NOTHING : html` class="here"`} aria-current="step">${name}</li>`
       : html`<li>${name}</li>`)
-  return html`<ol class="steps" aria-label="${texts.steps}" tabindex="0">${items}</ol>\n`
+  return html`<ol class="steps" aria-label="${texts.steps}">${items}</ol>\n`
 }
