@@ -1,9 +1,12 @@
 import { gzipSync } from 'node:zlib'
 import t from 'tap'
 import { ERROR_SUBJECTS } from '#schemas/errors/catalogue.ts'
+import { inWords } from '#src/desk/pages/desk-fields.ts'
 import { refusalText } from '#src/desk/pages/desk-layout.ts'
+import { frameTexts } from '#src/desk/pages/texts/frame-texts.ts'
 import { refusalTexts } from '#src/desk/pages/texts/refusal-texts.ts'
-import { formsOf, visitorBrowser } from '#test/identity/pages/visitor.ts'
+import { dayWords, formatWords } from '#src/http/schema-words.ts'
+import { errorOf, formsOf, visitorBrowser } from '#test/identity/pages/visitor.ts'
 import { PASSWORD } from '#test/identity/shared-password.ts'
 import { buildDesk, signedIn } from './desk-visitor.ts'
 
@@ -77,6 +80,43 @@ t.test('a refused form keeps its values, and shows each error at its field', asy
   t.match(browser.page().body, 'value="1234,50"')
 })
 
+t.test('a refused form names its errors in the language of the person', async (t) => {
+  for (const [language, after, whole] of [
+    ['en', 'must be after «Arrival»', 'must be a whole number'],
+    ['de', 'muss nach «Anreise» liegen', 'muss eine ganze Zahl sein'],
+    ['fr', 'doit être après «Arrivée»', 'doit être un nombre entier']
+  ] as const) {
+    const browser = await signedIn(server, `olga-${language}@example.org`, { language })
+    await browser.open(NEW)
+    await browser.submit(NEW, { ...TYPED, check_out: '2026-11-27', numero_ospiti: 'due', email: 'x' })
+    const { body } = browser.page()
+    t.equal(errorOf(body, 'f-check_out'), after)
+    t.equal(errorOf(body, 'f-numero_ospiti'), whole)
+    t.notMatch(body, 'deve essere')
+    await browser.open('/prenotazioni/999999')
+    t.match(browser.page(), { statusCode: 404, body: frameTexts[language].notFoundText })
+  }
+})
+
+t.test('the table of field messages has the words of the API', (t) => {
+  const words = [
+    'è un campo obbligatorio', 'deve avere un valore', 'deve essere almeno 1 (ricevuto 0)',
+    'deve essere al massimo 99 (ricevuto 100)', 'deve avere almeno 12 caratteri', 'deve avere al massimo 100 caratteri',
+    'non è un’immagine JPEG', 'è un’immagine danneggiata o incompleta', dayWords('28/11/2026')!.words,
+    ...['email', 'uri', 'day'].map((name) => formatWords(name)!.words),
+    'non può essere prima di attiva_da', 'deve essere prima di check_out, il 28/11/2026 (ricevuto «2026-11-29»)'
+  ]
+  const fields = ['attiva_da', 'check_out'].map((name) => ({ name, label: 'X' }))
+  for (const language of ['en', 'de', 'fr'] as const) {
+    for (const each of words) {
+      t.notMatch(inWords({ language }, each, fields), /deve|può|campo|ricevuto|\{n\}/, `${language}: ${each}`)
+    }
+  }
+  t.equal(inWords({ language: 'en' }, 'non può essere prima di attiva_da', fields), 'cannot be before «X»')
+  t.equal(inWords({ language: 'en' }, 'deve essere un altro', fields), 'deve essere un altro')
+  t.end()
+})
+
 t.test('a form of an outdated version shows both versions, and saves when it is submitted again', async (t) => {
   const { id } = (await call('POST', '/api/v1/prenotazioni', {
     nome_cognome: 'Elio Neri', lingua: 'IT', paese_id: 380, check_in: '2026-12-01', numero_notti: 2, numero_ospiti: 1
@@ -85,9 +125,10 @@ t.test('a form of an outdated version shows both versions, and saves when it is 
   const browser = await signedIn(server, 'elio@example.org')
   await browser.open(page)
   await call('PUT', `/api/v1/prenotazioni/${id}`, { numero_ospiti: 3 })
-  await browser.submit(page, { numero_ospiti: '2' })
+  await browser.submit(page, { numero_ospiti: '2', check_out: '2026-12-05' })
   t.equal(browser.page().statusCode, 412)
   t.match(browser.page().body, '<th scope="row">Ospiti</th><td>3</td><td>2</td>')
+  t.match(browser.page().body, '<td>03/12/2026</td><td>05/12/2026</td>')
   await browser.submit(page)
   t.equal(browser.page().path, `/prenotazioni/${id}?esito=salvato`)
   const { data } = (await call('GET', `/api/v1/prenotazioni/${id}`)).json<{ data: { numero_ospiti: number } }>()

@@ -81,7 +81,7 @@ t.test('the nights of a unit are blocked and released on its page', async (t) =>
   await browser.open(page)
   t.match(browser.page().body, 'Nessun blocco')
   await browser.submit(`${page}/blocchi`, { dal: '2026-12-05', al: '2026-12-05', motivo: 'manutenzione' })
-  t.match(errorOf(browser.page().body, 'f-al'), 'deve essere dopo')
+  t.match(errorOf(browser.page().body, 'f-al'), 'deve essere dopo «Prima notte»')
   await browser.submit(`${page}/blocchi`, { al: '2026-12-08' })
   t.match(browser.page().body, '05/12/2026 – 08/12/2026')
   await browser.submit(`${page}/blocchi`, { dal: '2026-12-06', al: '2026-12-07', motivo: 'altro' })

@@ -31,7 +31,9 @@ export function showDeskError (
     MODULO_SCADUTO: texts.expiredForm, NON_AUTORIZZATO: texts.onlyAdministrators
   }
   const ownText = ownTexts[codice] ?? (isUnexplained ? texts.failedText : refusalText(frame, { codice, error }))
-  const text = isUnknown && !(err instanceof Refusal) ? texts.notFoundText : ownText
+  // The API names the missing object in Italian.
+  const hasOwnText = err instanceof Refusal && frame.language === 'it'
+  const text = isUnknown && !hasOwnText ? texts.notFoundText : ownText
   const { href, text: next } = back ?? { href: '/oggi', text: texts.toToday }
   return showDesk(frame, {
     title: isUnknown ? texts.notFound : texts.failed,
@@ -42,8 +44,6 @@ export function showDeskError (
   })
 }
 
-function settled ({ body }: Refusal, request: FastifyRequest, reply: FastifyReply) {
-  request.errorCode = body.codice
 /**
  * The page above the URL of a form. The browser shows that URL after a refusal. It has no page, but the person reloads
  * it, or returns to it from the sign-in page.
@@ -54,6 +54,8 @@ function pageOfForm ({ statusCode }: FastifyError, { method, url }: FastifyReque
   return isForm ? path.slice(0, path.lastIndexOf('/')) : undefined
 }
 
+function settled ({ body }: Refusal, request: FastifyRequest, reply: FastifyReply) {
+  request.errorCode = body.codice
   reply.code(body.status)
   return body
 }

@@ -9,7 +9,6 @@ import { NOTHING, refusalAlarm } from './desk-layout.ts'
 import { csrfToken, openDesk, Refusal, type Answer, type Desk } from './desk-page.ts'
 import type { Attempt, DeskField, FieldShape, Values } from './field-types.ts'
 import { readPayload, textOf, valuesOf, type Payload } from './form-values.ts'
-import type { FrameTexts } from './texts/frame-texts.ts'
 
 /** Retry interval and maximum wait while the first submit of a form is in progress. */
 const REPEAT_MS = 250
@@ -56,7 +55,7 @@ export function formFor (desk: Desk, parts: FormParts): Html {
   const first = hasProposal ? html`<button class="sr" tabindex="-1" aria-hidden="true">${button}</button>` : NOTHING
   return html`<form class="form" hx-boost="true" method="post" action="${action}">
 ${first}${formSecrets(desk, attempt.etag)}${hiddenFields(hidden)}${formSummary(desk, parts)}
-${arrange(fieldsHtml(fields, attempt, desk.texts, prefix))}
+${arrange(fieldsHtml(fields, attempt, desk, prefix))}
 <div class="actions"><button${isQuiet ? NOTHING : html` class="primary"`}>${button}</button></div>
 </form>
 `
@@ -98,24 +97,25 @@ function hiddenFields (values: Readonly<Record<string, string>>): Html[] {
 export function formSummary (desk: Desk, parts: FormParts): Html {
   const { fields, attempt, prefix = '' } = parts
   const { refusal, errors, conflict } = attempt
-  if (conflict) return bothVersions(desk.texts, parts, conflict)
+  if (conflict) return bothVersions(desk, parts, conflict)
   if (refusal === undefined) return NOTHING
   if (errors === undefined || errors.size === 0) return refusalAlarm(desk, refusal)
   const items = [...errors].map(([name, { messaggio }]) => {
     const field = fields.find((each) => each.name === name)
     return field === undefined
-      ? html`<li>${name} ${inWords(messaggio, fields)}</li>`
+      ? html`<li>${name} ${inWords(desk, messaggio, fields)}</li>`
       : html`<li><a href="#${fieldId(field, prefix)}">${field.label}</a> ${
-        field.message ?? inWords(messaggio, fields)}</li>`
+        field.message ?? inWords(desk, messaggio, fields)}</li>`
   })
   return html`<div class="alarm" role="alert"><p>${desk.texts.checkFields}</p><ul>${items}</ul></div>\n`
 }
 
-function bothVersions (texts: FrameTexts, { action, back = action, fields, attempt }: FormParts, stored: Values): Html {
+function bothVersions (desk: Desk, { action, back = action, fields, attempt }: FormParts, stored: Values): Html {
+  const { texts } = desk
   const { values } = attempt
   const changed = fields.filter(({ name }) => (values[name] ?? '') !== (stored[name] ?? ''))
   const rows = changed.map((field) => html`<tr><th scope="row">${field.label}</th><td>${
-    textOf(field, stored[field.name], texts)}</td><td>${textOf(field, values[field.name], texts)}</td></tr>\n`)
+    textOf(field, stored[field.name], desk)}</td><td>${textOf(field, values[field.name], desk)}</td></tr>\n`)
   return html`<div class="alarm" role="alert"><p><strong>${texts.changedMeanwhile}.</strong> ${texts.changedText}</p>
 <table class="versions"><thead><tr><th scope="col">${texts.field}</th><th scope="col">${
   texts.storedValue}</th><th scope="col">${texts.yourValue}</th></tr></thead>

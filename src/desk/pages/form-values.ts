@@ -1,5 +1,6 @@
+import { isDay } from '#src/lib/time.ts'
+import { dayText, type Frame } from './desk-page.ts'
 import type { FieldShape, Values } from './field-types.ts'
-import type { FrameTexts } from './texts/frame-texts.ts'
 
 /** The JSON that a route of the API expects. */
 export type Payload = Record<string, unknown>
@@ -23,10 +24,14 @@ export function valuesOf (fields: readonly FieldShape[], resource: object): Valu
   return Object.fromEntries(fields.map((field) => [field.name, formText(field, read(data, stepsOf(field.name)))]))
 }
 
-/** A value as a person reads it: the label of an option, yes or no. */
-export function textOf ({ options = [], type }: FieldShape, value: string | undefined, texts: FrameTexts): string {
+/** A value as a person reads it: the label of an option, a day, yes or no. */
+export function textOf (
+  { options = [], type }: FieldShape, value: string | undefined, frame: Pick<Frame, 'language' | 'texts'>
+): string {
+  const { texts } = frame
   if (type === 'checkbox') return value === CHECKED ? texts.yes : texts.no
   if (value === undefined || value === '') return texts.empty
+  if (type === 'date' && isDay(value)) return dayText(frame, value)
   return options.find((option) => option.value === value)?.label ?? value
 }
 

@@ -1,6 +1,7 @@
 import type { ErrorBody } from '#schemas/common.ts'
 import type { PhotoData } from '#schemas/photo.ts'
 import { SIDES, type Side } from '#schemas/storage.ts'
+import { inWords } from '../desk-fields.ts'
 import { refusedAttempt } from '../desk-form.ts'
 import { refusalText } from '../desk-layout.ts'
 import type { Desk } from '../desk-page.ts'
@@ -53,7 +54,9 @@ export function sideOf (value: string | undefined): Side {
 export function photoFault (desk: Pick<Desk, 'language'>, refusal: ErrorBody): string {
   const { errors } = refusedAttempt({}, refusal)
   const fault = errors?.get('image') ?? errors?.get('base64Image')
-  return fault === undefined ? refusalText(desk, refusal) : `${scanTexts[desk.language].photo}: ${fault.messaggio}`
+  return fault === undefined
+    ? refusalText(desk, refusal)
+    : `${scanTexts[desk.language].photo}: ${inWords(desk, fault.messaggio, [])}`
 }
 
 /** The extension of an image by its first bytes, which the route of the API checks again. */

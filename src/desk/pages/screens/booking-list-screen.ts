@@ -102,9 +102,9 @@ function filterForm (desk: Desk, units: readonly Option[], attempt: Attempt): Ht
   const given = desk.request.query as Values
   const isOpen = attempt.refusal !== undefined || others.some(({ name }) => (given[name] ?? '') !== '')
   return html`<form class="filters" method="get" action="${LIST}">
-${fieldsHtml([search!], attempt, desk.texts)}<button>${texts.filter}</button>
+${fieldsHtml([search!], attempt, desk)}<button>${texts.filter}</button>
 <details${isOpen ? html` open` : NOTHING}><summary>${texts.filters}</summary><div class="fields">
-${fieldsHtml(others, attempt, desk.texts)}</div></details>
+${fieldsHtml(others, attempt, desk)}</div></details>
 </form>
 <p class="views"><a href="${LIST}">${texts.upcoming}</a> <a href="${LIST}?q=">${texts.all}</a> <a
   href="${LIST}?unita_id=${NO_UNIT}&amp;stato=confermata">${texts.noUnit}</a></p>

@@ -112,7 +112,7 @@ async function show (desk: Desk, id: number, { house, account, test }: Refused =
     content: html`${doneNotice(desk, { collegata: 'connected' }, texts)}${
       refusalAlarm(desk, test?.refusal)}${isAdmin
       ? formFor(desk, { action: pageOf(id), button: texts.save, fields, attempt })
-      : html`<p class="hint">${texts.administrator}</p>\n${fieldTable(fields, attempt.values, desk.texts)}`}
+      : html`<p class="hint">${texts.administrator}</p>\n${fieldTable(fields, attempt.values, desk)}`}
 <section aria-labelledby="polizia"><h2 id="polizia">${texts.police}</h2>
 ${accountState(desk, current)}
 ${isAdmin && current.configurato ? actionForm(desk, { action: `${pageOf(id)}/prova`, button: texts.check }) : NOTHING}

@@ -109,7 +109,7 @@ ${LANGUAGES.map((each, at) => {
     actions: buttonLink(SETTINGS, texts.back),
     content: html`${previews(desk)}${isAdmin
       ? form()
-      : html`<p class="hint">${texts.administrator}</p>\n${fieldTable(main, attempt.values, desk.texts)}`}
+      : html`<p class="hint">${texts.administrator}</p>\n${fieldTable(main, attempt.values, desk)}`}
 <section aria-labelledby="logo"><h2 id="logo">${texts.logo}</h2>
 ${logoPart(desk, body.data.logo !== null, { isAdmin, refused: logo })}</section>`
   })

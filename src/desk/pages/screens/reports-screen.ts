@@ -124,7 +124,7 @@ function uploadForm (desk: Desk, attempt: Attempt, templates: readonly TemplateI
   const parts = { action: PAGE, button: texts.make, fields, attempt }
   return html`<form class="form" enctype="multipart/form-data" method="post" action="${PAGE}">
 ${formSecrets(desk)}${formSummary(desk, parts)}<div class="fields">
-${fieldsHtml(fields, attempt, desk.texts)}</div>
+${fieldsHtml(fields, attempt, desk)}</div>
 <div class="actions"><button class="primary">${texts.make}</button></div>
 </form>
 `
