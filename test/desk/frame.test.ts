@@ -7,7 +7,7 @@ import { frameTexts } from '#src/desk/pages/texts/frame-texts.ts'
 import { refusalTexts } from '#src/desk/pages/texts/refusal-texts.ts'
 import { dayWords, formatWords } from '#src/http/schema-words.ts'
 import { errorOf, formsOf, visitorBrowser } from '#test/identity/pages/visitor.ts'
-import { PASSWORD } from '#test/identity/shared-password.ts'
+import { createPerson, PASSWORD } from '#test/identity/shared-password.ts'
 import { buildDesk, signedIn } from './desk-visitor.ts'
 
 const server = await buildDesk(t)
@@ -220,6 +220,17 @@ t.test('pages are in the language of the person', async (t) => {
     t.match(browser.page().body, `<html lang="${language}">`)
     t.match(browser.page().body, `aria-current="page">${word}</a>`)
   }
+})
+
+t.test('an error page is in the language that the person has chosen, not in the browser’s', async (t) => {
+  const email = 'ulla@example.org'
+  await createPerson(server, email, { user_metadata: { lingua: 'de' }, app_metadata: { role: 'operator' } })
+  const browser = await visitorBrowser(app).open(NEW)
+  await browser.submit('/auth/accedi', { email, password: PASSWORD })
+  await browser.submit(NEW, { ...TYPED, modulo: 'x' })
+  t.match(browser.page(), { statusCode: 403, body: frameTexts.de.expiredForm })
+  await browser.open('/prenotazioni/999999')
+  t.match(browser.page(), { statusCode: 404, body: frameTexts.de.notFoundText })
 })
 
 t.test('the desk translates only refusals that the catalogue has', (t) => {

@@ -92,22 +92,25 @@ export type Frame = Pick<Desk, 'request' | 'reply' | 'language' | 'texts'>
  */
 export async function openDesk (request: FastifyRequest, reply: FastifyReply): Promise<Desk> {
   const visitor = await requireVisitor(request)
-  if (request.method === 'POST' && !hasCsrfToken(request, visitor)) throw new ModuloScaduto()
   const { lingua } = visitor.user.user_metadata
-  return deskOf(request, reply, visitor, isLanguage(lingua) ? lingua : undefined)
+  if (isLanguage(lingua)) languages.set(request, lingua)
+  if (request.method === 'POST' && !hasCsrfToken(request, visitor)) throw new ModuloScaduto()
+  return deskOf(request, reply, visitor)
 }
 
-/** Makes a desk for a person whom the caller has authenticated. The language is the browser's by default. */
-export function deskOf (
-  request: FastifyRequest, reply: FastifyReply, visitor: Visitor, language = languageOf(request)
-): Desk {
+/** The languages that signed-in persons have chosen, which an error page of their request has too. */
+const languages = new WeakMap<FastifyRequest, Language>()
+
+function chosenLanguage (request: FastifyRequest): Language {
+  return languages.get(request) ?? languageOf(request)
+}
+
+/** Makes a desk for a person whom the caller has authenticated. Without `openDesk` the language is the browser's. */
+export function deskOf (request: FastifyRequest, reply: FastifyReply, visitor: Visitor): Desk {
   const { token } = visitor
   return {
-    request,
-    reply,
+    ...openFrame(request, reply),
     visitor,
-    language,
-    texts: frameTexts[language],
     call: (call) => callApi(request, { ...call, token })
   }
 }
@@ -124,9 +127,9 @@ export async function openAdministration (request: FastifyRequest, reply: Fastif
   return desk
 }
 
-/** Makes a frame in the browser's language. */
+/** Makes a frame in the language of the person, or of the browser of a visitor who is not signed in. */
 export function openFrame (request: FastifyRequest, reply: FastifyReply): Frame {
-  const language = languageOf(request)
+  const language = chosenLanguage(request)
   return { request, reply, language, texts: frameTexts[language] }
 }
 
@@ -155,7 +158,7 @@ export async function fetchRoute (request: FastifyRequest, call: RouteCall): Pro
 function errorBodyOf (request: FastifyRequest, response: LightMyRequestResponse): ErrorBody {
   const body = response.json<ErrorBody | { error_code: string }>()
   if (!('error_code' in body)) return body
-  const { failedText, notFoundText } = frameTexts[languageOf(request)]
+  const { failedText, notFoundText } = frameTexts[chosenLanguage(request)]
   const { statusCode: status } = response
   return {
     error: status === 404 ? notFoundText : failedText, status, codice: body.error_code, requestId: request.id
