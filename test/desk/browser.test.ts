@@ -63,6 +63,22 @@ t.test('the desk in a browser', { skip }, async (t) => {
     t.equal(await evaluate("document.getElementById('f-nome_cognome').value"), 'Bice Verdi')
   })
 
+  t.test('the typed data remain after a refusal, and after a sign-in in between', async (t) => {
+    const { id } = (await server.call('GET', '/api/v1/prenotazioni')).json<{ data: { id: number }[] }>().data[0]!
+    const guests = `/prenotazioni/${id}`
+    const save = `form[action="${guests}/ospiti"] .actions .primary`
+    await open(url + guests)
+    await write('#f-dati-0-cognome', 'Verdi')
+    await evaluate("document.getElementById('f-dati-0-arrivo').value = '2027-12-01'; 0")
+    await hit(save)
+    await shows("document.querySelector('[aria-invalid]') !== null")
+    await server.app.sql`delete from sessions`
+    await write('#f-dati-0-nome', 'Bice')
+    await press(save)
+    t.equal(await signIn(), guests)
+    t.equal(await evaluate("document.getElementById('f-dati-0-nome').value"), 'Bice')
+  })
+
   t.test('every request goes to this server, and no page violates the content security policy', async (t) => {
     t.ok(requests.length > 10)
     // The browser itself loads the icon of a date input.

@@ -34,7 +34,8 @@ function putBack () {
   if (page === undefined || !document.getElementById('main')) return
   sessionStorage.removeItem(KEPT)
   // After a success the person is on another page, or on this one with a notice.
-  if (page !== location.pathname || new URLSearchParams(location.search).has('esito')) return
+  // A refused form has a URL below the page to which the sign-in page leads back.
+  if (!page.startsWith(location.pathname) || new URLSearchParams(location.search).has('esito')) return
   const form = [...document.forms].find((each) => each.action === action)
   if (!form || form.querySelector('[aria-invalid]')) return
   for (const [name, value] of fields) {
