@@ -21,7 +21,7 @@ export const StrutturaCambiata = createError(
 )
 export const BloccoNonTrovato = createError('BLOCCO_NON_TROVATO', 'Blocco non trovato', 404)
 export const UnitaOccupata = createError('UNITA_OCCUPATA', 'L’unità è occupata dal %s al %s %s', 409)
-export const UnitaInUso = createError('UNITA_IN_USO', 'L’unità ha prenotazioni: %s', 409)
+export const UnitaInUso = createError('UNITA_IN_USO', 'L’unità ha %s', 409)
 export const NessunaUnitaLibera = createError(
   'NESSUNA_UNITA_LIBERA', 'Nessuna unità per %s è libera dal %s al %s', 409
 )

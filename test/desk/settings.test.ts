@@ -57,7 +57,8 @@ t.test('units are changed, moved up, and deleted unless a booking names them', a
   await create(call, { check_in: '2026-12-01', unita_id: zinnia.id })
   await browser.open(page)
   await browser.submit(`${page}/elimina`)
-  t.match(browser.page(), { statusCode: 409, body: /role="alert"/ })
+  t.match(browser.page(), { statusCode: 409, body: /role="alert">L’unità ha 1 prenotazione</ })
+  t.match(browser.page().body, '<details open><summary>Elimina', 'the way on is in sight')
   const viola = (await units()).find(({ nome }) => nome === 'Viola')!
   await browser.open(`${PAGE}/unita/${viola.id}`)
   await browser.submit(`${PAGE}/unita/${viola.id}/elimina`)

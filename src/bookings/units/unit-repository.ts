@@ -85,7 +85,7 @@ async function requireInUse (
   )).orderBy(asc(occupazione.dal)).limit(1)
   if (outside && (attiva_da ?? attiva_a)) {
     const { prenotazione_id, dal, al } = outside
-    throw new UnitaInUso(`la ${prenotazione_id} va dal ${italianDay(dal)} al ${italianDay(al)}`)
+    throw new UnitaInUso(`la prenotazione ${prenotazione_id} dal ${italianDay(dal)} al ${italianDay(al)}`)
   }
 }
 

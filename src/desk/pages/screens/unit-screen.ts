@@ -6,7 +6,7 @@ import type { EstablishmentRecord } from '#schemas/establishment-record.ts'
 import { BLOCK_REASONS, UNIT_KINDS, type Block, type Unit } from '#schemas/unit.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { actionForm, formFor, submitForm } from '../desk-form.ts'
-import { buttonLink, emptyState, refusalAlarm, showDesk } from '../desk-layout.ts'
+import { buttonLink, emptyState, NOTHING, refusalAlarm, showDesk } from '../desk-layout.ts'
 import { dayText, deskPage, deskPost, openDesk, type Desk, type DeskOptions } from '../desk-page.ts'
 import type { Attempt, DeskField, FieldShape, Option } from '../field-types.ts'
 import { valuesOf } from '../form-values.ts'
@@ -136,6 +136,8 @@ async function showUnit (
     labelled(desk)
   ])
   const attempt = unit ?? { values: valuesOf(FIELDS, body) }
+  // The text beside the button says how to close the unit instead.
+  const isInUse = other?.refusal?.codice === 'UNITA_IN_USO'
   return showDesk(desk, {
     title: body.data.nome,
     isFaulty: [unit, block, other].some((each) => each !== undefined),
@@ -155,7 +157,7 @@ ${formFor(desk, {
   attempt: block ?? { values: {} },
   isQuiet: true
 })}</section>
-<details><summary>${texts.remove}</summary><p>${texts.removeText}</p>
+<details${isInUse ? html` open` : NOTHING}><summary>${texts.remove}</summary><p>${texts.removeText}</p>
 ${actionForm(desk, { action: `${pageOf(id)}/elimina`, button: texts.removeNow })}</details>`
   })
 }
