@@ -9,7 +9,7 @@ export const MARK = 'granted'
 /** The session cookie of the pages. Browsers accept a name with this prefix only over a secure connection. */
 export const SESSION_COOKIE = '__Secure-locanda_admin'
 
-/** The attributes of both cookies. The cookies have no expiry, so browsers delete them when they close. */
+/** The attributes of both cookies. They have no expiry, so a browser deletes them when it closes. */
 export function attributesFor (publicUrl: string) {
   return { path: `${publicPath(publicUrl)}/ad/`, httpOnly: true, secure: true, sameSite: 'strict' } as const
 }

@@ -31,8 +31,8 @@ const pageRoute = route({ access: 'cookie' }, 'getAmministrazione', 'La prima pa
 const otherPageRoute = route({ access: 'cookie' }, 'getAltraPagina', 'Le pagine che non ci sono', { hide: true })
 
 /**
- * The administrators' pages under `/ad/`, and the cookies that open them. The pages are read-only: no request under
- * `/ad/` changes data.
+ * The administrators' pages under `/ad/`, and the cookies that open them. A request under `/ad/` changes only the idle
+ * timeout of its own session.
  */
 const pages: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   const { db, audit, identity: { authenticator } } = app

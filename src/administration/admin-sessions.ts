@@ -43,7 +43,7 @@ export async function useSession (db: Executor, id_hash: Buffer): Promise<AdminS
   return row
 }
 
-/** The principal of a session. Undefined when the key that the session was granted to is no longer valid. */
+/** The principal of a session. Undefined when the session was granted to a key that is no longer an administrator's. */
 export async function granteeOf (db: Executor, { principal, userId }: AdminSession): Promise<Principal | undefined> {
   if (userId === null) return { id: principal, kind: 'service', admin: true }
   const person: Principal = { id: `user:${userId}`, kind: 'user', admin: false, userId }

@@ -51,7 +51,7 @@ const IN_ROME = new Intl.DateTimeFormat('it-IT', {
   second: '2-digit'
 })
 
-/** The first page for administrators: counts and alarms of the installation. */
+/** The first page for administrators: counts, alarms and latest actions of the installation. */
 export async function overviewPage (
   db: Database, mode: Config['ALLOGGIATI_MODE'], screens: readonly Screen[]
 ): Promise<string> {
@@ -90,7 +90,7 @@ function row ({ id, at, descrizione, actor, object }: AuditEvent): Html {
 function counts (rows: readonly Counted[], alarming = false): Html {
   return html`<table>
     ${rows.map(
-      ({ what, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${what}</td><td class="n">${n}</td></tr>\n`
+      ({ label, n }) => html`<tr${alarming && n > 0 ? ALARM : ''}><td>${label}</td><td class="n">${n}</td></tr>\n`
     )}
   </table>`
 }
@@ -111,9 +111,9 @@ function layout (title: string, screens: readonly Screen[], content: Html): stri
 const LATEST = 20
 
 /** A count with its label. */
-interface Counted { what: string, n: number }
+interface Counted { label: string, n: number }
 
-/** The counts and alarms of the installation, without names and addresses. */
+/** The counts, alarms and latest actions of the installation. */
 interface Overview {
   people: Counted[]
   /** Submissions of the current mode, by state. States without submissions are left out. */
@@ -133,17 +133,17 @@ async function overview (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise
   const inState = (stato: string) => ledger.states.find((row) => row.stato === stato)?.submissions ?? 0
   return {
     people: [
-      { what: 'Utenti', n: people.users },
-      { what: 'Sessioni attive', n: people.sessions }
+      { label: 'Utenti', n: people.users },
+      { label: 'Sessioni attive', n: people.sessions }
     ],
     submissions: ledger.states
-      .map(({ stato, description, submissions: n }) => ({ what: `${stato}: ${description}`, n }))
+      .map(({ stato, description, submissions: n }) => ({ label: `${stato}: ${description}`, n }))
       .filter(({ n }) => n > 0),
     alarms: [
-      { what: 'Invii di esito sconosciuto', n: inState('sconosciuto') },
-      { what: 'Invii su cui una persona deve decidere', n: inState('da_verificare') },
-      { what: 'Sospensioni degli invii in vigore', n: ledger.suspended ? 1 : 0 },
-      { what: 'E-mail non consegnate', n: mail.fallita }
+      { label: 'Invii di esito sconosciuto', n: inState('sconosciuto') },
+      { label: 'Invii su cui una persona deve decidere', n: inState('da_verificare') },
+      { label: 'Sospensioni degli invii in vigore', n: ledger.suspended ? 1 : 0 },
+      { label: 'E-mail non consegnate', n: mail.fallita }
     ],
     actions
   }

@@ -46,7 +46,7 @@ const startRoute = route(
   }
 )
 
-/** Route of the audit log, for administrators. */
+/** Routes of the audit log, for administrators. */
 const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app
   app.addSchema(AuditEvent)
@@ -65,7 +65,7 @@ const auditRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get('/api/v1/audit/verifica', verificationRoute, async () => ({ ...(await app.audit.verify()), status: 200 }))
 }
 
-/** Lists the server's recurring jobs, and starts one by hand. */
+/** Routes that list the server's recurring jobs, and start one. */
 const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { jobs } = app
   app.addSchema(Job)
@@ -88,7 +88,7 @@ const jobsRoutes: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-/** The pages under `/ad/`, the audit log and the jobs, for administrators. No other area reads from all areas. */
+/** The pages under `/ad/`, the audit log and the jobs, for administrators. */
 const administration: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = async (app, { config, keys }) => {
   await app.register(auditRoutes)
   await app.register(jobsRoutes)

@@ -5,8 +5,7 @@ import { ShapedError } from '#src/lib/errors.ts'
 import { NEW_WSKEY } from './service/police-faults.ts'
 
 /**
- * Causes of a failed submission, with their texts for users. The code is also `dettagli.codice_errore`, unless the
- * service sent a code.
+ * Causes of a failed submission, with their texts for users. By default the code is also `dettagli.codice_errore`.
  */
 const CAUSES = {
   VALIDAZIONE: 'Le schedine contengono errori, e nessuna è stata accettata: correggere i campi di errors',
@@ -32,7 +31,7 @@ const CAUSES = {
 
 export type Cause = keyof typeof CAUSES
 
-/** Causes that occur before any Send and may be transient. The client may retry with the same Idempotency-Key. */
+/** Causes with which no guest is acquired, and a retry with the same Idempotency-Key may succeed. */
 const NOT_SENT: ReadonlySet<Cause> = new Set([
   'CREDENZIALI_MANCANTI',
   'CREDENZIALI_RIFIUTATE',

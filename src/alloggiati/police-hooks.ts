@@ -37,14 +37,14 @@ type RemarksSource = (db: Executor, booking: number) => Promise<BookingRemarks>
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Only the police area calls it, because it provides the rules. */
+    /** Sets the source of `bookingRemarks`. Only for the police area, which has the rules. */
     provideBookingRemarks (source: RemarksSource): void
     /**
      * Validates the saved guests of a booking, like `valida`.
      * @throws PrenotazioneNonTrovata
      */
     bookingRemarks: RemarksSource
-    /** Only the police area calls it, because it has the ledger. */
+    /** Sets the source of `registrations`. Only for the police area, which has the ledger. */
     provideRegistrations (source: RegistrationsSource): void
     /** The registrations of the stays of a day with the police, as the day overview counts them. */
     registrations: RegistrationsSource

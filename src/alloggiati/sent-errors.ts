@@ -6,7 +6,7 @@ import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { ShapedError } from '#src/lib/errors.ts'
 import type { Day } from '#src/lib/time.ts'
 
-/* Errors that block a Send: guests were or may have been sent before, or are being sent. */
+/* Errors that block a Send because of earlier Sends, or because of changes of the booking. */
 
 const ONLY_QUESTURA = 'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura'
 const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con confermo_diverso e motivo`
@@ -79,7 +79,7 @@ export function describeWaiting (until: Date): string {
     'amministratore lo può annullare (POST /api/v1/invii/:id/decisione)'
 }
 
-/** A submission in progress, whose result will be known soon. */
+/** A submission in progress. It is being sent, or waits for a retry. */
 export class SchedineInCorso extends ShapedError {
   readonly duplicati: readonly Duplicato[]
   readonly prenotazione_id: number | undefined
@@ -108,14 +108,14 @@ export interface Excess {
 export class OspitiOltreLaPrenotazione extends ShapedError {
   readonly prenotazione_id: number
   constructor ({ changed, gia_inviati, ...booking }: Excess) {
-    const places = countWithNoun(booking.numero_ospiti, 'ospite', 'ospiti')
+    const guests = countWithNoun(booking.numero_ospiti, 'ospite', 'ospiti')
     const sent = describeSent(gia_inviati)
     const unknown = gia_inviati.filter(({ esito }) => isUnresolved(esito))
     const perhaps = unknown.length === 0 ? '' : 'forse '
     const what = changed
       ? `La prenotazione ha ${sent}, ora non fra quelli salvati: se i dati sono stati corretti, ${perhaps}la Polizia ` +
         'ha già la persona (POST /api/v1/invii/:id/correzione annota la richiesta alla Questura)'
-      : `La prenotazione è per ${places}, con ${sent}: con questo invio sarebbero di più`
+      : `La prenotazione è per ${guests}, con ${sent}: con questo invio sarebbero di più`
     const advice = [...adviceOn(unknown.map(({ stato }) => stato)), TO_GO_ON].join('')
     super(changed ? 'OSPITI_CAMBIATI' : 'OSPITI_OLTRE_LA_PRENOTAZIONE', 409, `${what}. ${advice}`, {
       ...booking,
@@ -184,7 +184,7 @@ export function requireConfirmed ({ id, stato }: { id: number, stato: BookingSta
   if (stato !== 'confermata') throw new PrenotazioneNonConfermata(id, stato)
 }
 
-/** The police has, or may have, all saved guests of the booking. */
+/** All saved guests of the booking are, or may be, registered with the police. */
 export class NullaDaInviare extends ShapedError {
   /** @param unsaved the number of guests of the booking who are not saved yet */
   constructor (ricevute: readonly string[], unsaved: number) {

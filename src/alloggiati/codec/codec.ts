@@ -25,7 +25,8 @@ export class CodecError extends Error {
 
 /**
  * Encodes a record as a line of 168 characters, 174 with `id_appartamento`, without a line end.
- * @throws CodecError for a value that does not fit its field, because values are never truncated or converted
+ * @throws CodecError for a record that is not an object, and for a value that does not fit its field: no value is
+ * truncated
  */
 export function encode (record: RecordSchedina): string {
   if (typeof record !== 'object' || record === null) {

@@ -61,7 +61,7 @@ function foldCharacter (char: string): string | undefined {
 }
 
 /**
- * Reduces a name to its letters in alphabetical order, without diacritics, apostrophes and blanks. The order and
+ * Reduces a name to letters in alphabetical order, without diacritics, apostrophes, blanks and E. The order and
  * division of names do not matter: LI WEI equals WEI LI, DE LUCA ANNA-MARIA equals DELUCA MARIA ANNA. Ä and AE, Ö, Ø
  * and OE, Ü and UE are equal, even across words, because E is ignored. Å and AA, Đ and DJ are equal inside a word.
  */

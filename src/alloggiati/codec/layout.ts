@@ -40,7 +40,7 @@ const kind = <const Of extends Kind>(of: Of): Of => of
 const wholeNumber = (min: number, max: number) => `deve essere un numero intero da ${min} a ${max}`
 
 const code = kind({
-  type: 'text', chars: DIGITS, exact: true, rule: 'deve avere solo cifre, tante quante la sua lunghezza'
+  type: 'text', chars: DIGITS, exact: true, rule: 'deve avere una cifra in ogni posizione'
 })
 const day = kind({ type: 'day', rule: 'deve essere una data che esiste' })
 const nights = kind({ type: 'integer', min: 1, max: MAX_DECLARED_NIGHTS, rule: wholeNumber(1, MAX_DECLARED_NIGHTS) })

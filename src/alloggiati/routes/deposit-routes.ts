@@ -40,7 +40,7 @@ const DEPOSITED = [
   'schedina registrata come comunicata per altra via', 'schedine registrate come comunicate per altra via'
 ] as const
 
-/** Route that records guests declared by certified mail, whose arrival the service does not accept any more. */
+/** Route that records guests who were declared to the questura by certified mail. */
 export const depositRoutes: FastifyPluginAsyncTypebox<{ context: SchedineContext }> = async (app, { context }) => {
   const { db } = app
   const { mode, keys } = context

@@ -99,7 +99,7 @@ interface ServiceRoutesOptions {
   tables (): Promise<Tables>
 }
 
-/** Routes of the service, its code tables, and its apartments, for accounts of category "Gestione Appartamenti". */
+/** Routes that check the service, read its code tables, and manage the apartments of an account. */
 export const serviceRoutes: FastifyPluginAsyncTypebox<ServiceRoutesOptions> = async (
   app, { accounts, mode, clock, tables }
 ) => {

@@ -96,8 +96,8 @@ const VERIFICA_INVII = {
   }
 } satisfies RouteShorthandOptions
 
-/** Number of days that a verification covers by default. */
-const DAYS = 30
+/** A verification without `da` and `a` starts this many days ago. */
+const DEFAULT_DAYS = 30
 /** Time limit of a verification, so that the response takes less than 25 s. */
 const WITHIN_MS = 20_000
 
@@ -148,18 +148,18 @@ export const submissionRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions
   })
 }
 
-/** Routes that verify the ledger against tampering. */
+/** Route that checks the ledger for tampering. */
 export const verificationRoutes: FastifyPluginAsyncTypebox<SubmissionRoutesOptions> = async (
   app, { clock, chainHead }
 ) => {
   app.get('/api/v1/invii/verifica', VERIFICA_INVII, async ({ query: { da, a } }) => {
-    const from = da ?? (a === undefined ? addDays(clock.today(), -DAYS) : undefined)
+    const from = da ?? (a === undefined ? addDays(clock.today(), -DEFAULT_DAYS) : undefined)
     const found = await verifyLedger(app.db, chainHead, { from, to: a, withinMs: WITHIN_MS })
     return { ...found, da: from ?? null, a: a ?? null, status: 200 }
   })
 }
 
-/** Refuses a resend without credentials, and while sending is suspended. */
+/** @throws InvioFallito without credentials, and while sending is suspended */
 async function requireSending (base: LedgerBase, { accounts }: AccountsInUse): Promise<void> {
   if (accounts.length === 0) throw new InvioFallito('CREDENZIALI_MANCANTI')
   if (await checkSuspension(base)) throw new InvioFallito('INVII_SOSPESI')

@@ -22,7 +22,7 @@ export interface BirthPlace {
   comune: ComuneLookup | { status: 'misplaced' }
 }
 
-/** The place of issue: an existing Italian comune, or a foreign state. */
+/** The result of a look-up of the place of issue. `abroad` is a foreign state in force, `italy` the code of Italy. */
 export type IssuePlace = ComuneLookup | { status: 'abroad' | 'italy' } | { status: 'ceased-state', state: Stato }
 
 /** The context of a look-up. `born` is undefined while the birth date is missing or wrong. */
@@ -74,7 +74,7 @@ function impliedState (code: string, comune: ComuneLookup, tables: Tables): stri
   return comune.status === 'absent' || comune.status === 'unknown' ? '' : ITALY
 }
 
-/** Looks up a comune by 9 digits, or by the last 6 if only one match fits day and province. */
+/** Looks up a comune by its 9 digits, or by its last 6. If several match on `day`, the province must select one. */
 function findComune (code: string, tables: Tables, day: Day | undefined, provincia: string): ComuneLookup {
   if (code === '') return { status: 'absent' }
   const known = code.length === 6 ? tables.comuniByShortCode(code) : [tables.comune(code) ?? []].flat()

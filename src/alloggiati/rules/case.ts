@@ -7,7 +7,7 @@ import type { Tables } from '../tables/code-tables.ts'
 import { groupsOf } from './guest-groups.ts'
 import { resolveBirth, resolveIssue, type BirthPlace, type IssuePlace } from './birth-places.ts'
 
-/** The input of `validate`. Items of `ospiti` may be any value: a stored guest, a field of the wrong type, null. */
+/** The input of `validate`. Items of `ospiti` may be any value, even null, or have fields of a wrong type. */
 export interface Input {
   ospiti: readonly unknown[]
   soggiorno: Readonly<Record<string, unknown>>
@@ -28,7 +28,7 @@ export interface GuestCase {
   index: number
   /** The trimmed text fields. Missing fields are `''`. */
   fields: Readonly<Record<SchedinaField, string>>
-  /** The guest type. If unknown, it is looked up by name. Else a guest with a document is single. Otherwise `''`. */
+  /** The guest type: the given code, else the code of the given name, else single with document data, else `''`. */
   type: string
   sex: 'M' | 'F' | undefined
   cognome: Folded
@@ -51,7 +51,7 @@ export interface GuestCase {
   days: ReturnType<typeof daysOf>
   /** The arrival of the list's first guest. */
   firstArrival: Day | undefined
-  /** The first of the guests who stay longest. */
+  /** Whether this is the first of the guests who stay longest. */
   isLongest: boolean
   tables: Tables
   today: Day
@@ -59,7 +59,7 @@ export interface GuestCase {
   channel: Channel
 }
 
-/** Fields whose codes are compared in upper case. */
+/** Fields whose text is converted to upper case. */
 const UPPER_CASE: readonly SchedinaField[] = ['sesso', 'provincia_nascita', 'tipo_documento']
 
 /** Prepares the guests of a list for the rules. */
@@ -72,8 +72,8 @@ export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = '
   const longest = days.reduce((best, { nights = 0 }, index) => nights > (days[best]!.nights ?? 0) ? index : best, 0)
   const firstArrival = days[0]?.arrival
   const common = { stay, firstArrival, tables, today, yesterday: addDays(today, -1), channel }
-  const firstOf = new Map<string, number>()
-  const firstWith = new Map<string, number>()
+  const firstByIdentity = new Map<string, number>()
+  const firstByDocument = new Map<string, number>()
   const types = list.map((fields) => typeOf(fields, tables))
   const groups = groupsOf(types)
   return groups.flatMap((group) => group.map((index) => {
@@ -83,12 +83,12 @@ export function casesOf ({ ospiti, soggiorno, nights, tables, today, channel = '
     const cognome = foldName(fields.cognome)
     const nome = foldName(fields.nome)
     const identity = cognome.text && nome.text && born ? `${cognome.text}|${nome.text}|${born}` : undefined
-    const repeats = identity === undefined ? undefined : firstOf.get(identity)
-    if (identity !== undefined && repeats === undefined) firstOf.set(identity, index)
+    const repeats = identity === undefined ? undefined : firstByIdentity.get(identity)
+    if (identity !== undefined && repeats === undefined) firstByIdentity.set(identity, index)
     const documentNumber = foldDocument(fields.numero_documento)
-    const letters = WITH_DOCUMENT.includes(type) ? documentNumber.text.replace(/[-./]/g, '') : ''
-    const sameDocument = firstWith.get(letters)
-    if (letters !== '' && sameDocument === undefined) firstWith.set(letters, index)
+    const characters = WITH_DOCUMENT.includes(type) ? documentNumber.text.replace(/[-./]/g, '') : ''
+    const sameDocument = firstByDocument.get(characters)
+    if (characters !== '' && sameDocument === undefined) firstByDocument.set(characters, index)
     const given = { comune: fields.comune_nascita, provincia: fields.provincia_nascita, stato: fields.stato_nascita }
     return {
       ...common,
@@ -137,9 +137,9 @@ function typeOf (fields: Record<SchedinaField, string>, tables: Tables): string 
 }
 
 /**
- * Prepares the stay. `arrival` and `checkOut` are valid days. `nights` and `apartment` fit a record. Without
- * `numero_notti` the nights are counted up to `check_out` (`isCounted`). `counted` is not positive if the days are
- * reversed. With any apartment, even an invalid one, records have 174 characters.
+ * Prepares the stay. `arrival`, `checkOut`, `nights` and `apartment` are undefined if the given value is invalid.
+ * `nights` may exceed the nights of one record. Without `numero_notti` the nights are counted up to `check_out`
+ * (`isCounted`). `counted` is not positive if the departure is not after the arrival.
  */
 function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['soggiorno']) {
   const checkIn = typeof check_in === 'string' ? check_in.trim() : ''
@@ -164,7 +164,7 @@ function stayOf ({ check_in, check_out, numero_notti, id_appartamento }: Input['
 
 /**
  * Prepares the days of a guest: the guest's own days, else the days of the stay. `before` and `after` count the days
- * from the arrival of the stay to the own arrival and departure.
+ * from the arrival of the stay to the arrival and the departure of the guest.
  */
 function daysOf (guest: unknown, { arrival, nights }: ReturnType<typeof stayOf>) {
   const texts = textsOf(guest)

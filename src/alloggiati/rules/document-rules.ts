@@ -11,7 +11,7 @@ import { isMinor } from './person-rules.ts'
 import { namedComuni, type Rule } from './rule.ts'
 
 const NUMBER_LENGTH = FIELDS.num_doc.length
-const HAS_SIGNS = /[A-Z0-9]/
+const LETTER_OR_DIGIT = /[A-Z0-9]/
 
 const COMMON =
   'PASOR passaporto, IDELE carta d’identità elettronica, IDENT carta d’identità, PATEN patente, ' +
@@ -28,7 +28,7 @@ function childHint (guest: GuestCase): string {
 
 /** Whether no other rule refuses the document number. */
 function isSendable ({ refused, text }: Pick<GuestCase['documentNumber'], 'refused' | 'text'>): boolean {
-  return refused === '' && HAS_SIGNS.test(text) && text.length <= NUMBER_LENGTH
+  return refused === '' && LETTER_OR_DIGIT.test(text) && text.length <= NUMBER_LENGTH
 }
 
 /** Rules about the documents of guests who need one. */
@@ -72,7 +72,7 @@ const HOLDER_RULES: readonly Rule[] = [
     message: 'Il numero di documento {numero} non contiene né lettere né cifre',
     source: 'Nostra: un numero di documento si ricopia dal documento',
     applies: ({ documentNumber: { refused, text: numero } }) =>
-      refused === '' && numero !== '' && !HAS_SIGNS.test(numero) && { numero }
+      refused === '' && numero !== '' && !LETTER_OR_DIGIT.test(numero) && { numero }
   },
   {
     id: 'numero-documento-lungo',
@@ -88,7 +88,7 @@ const HOLDER_RULES: readonly Rule[] = [
     field: 'numero_documento',
     severity: 'warning',
     message: 'Il numero di documento non ha la forma consueta per {tipo} ({attesa}): controllarlo',
-    source: 'Nostra: forme note dei documenti (documents.ts)',
+    source: 'Nostra: forme note dei documenti (document-numbers.ts)',
     applies: ({ fields, documentNumber: { refused, text }, issue, tables }) => {
       const type = tables.documento(fields.tipo_documento)
       if (type === undefined || !isSendable({ refused, text }) || isPlaceholder(text)) return false

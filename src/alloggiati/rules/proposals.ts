@@ -7,7 +7,7 @@ import { inForce, ITALY, type Codice, type Comune, type Stato } from '../tables/
 /** Maximum candidates in a message: the Soviet Union has 15 successor states. */
 const LISTED_MAX = 15
 
-/** Offices that issue documents. The name or sign of their place follows in the text. `MC` is the Motorizzazione. */
+/** Offices that issue documents. The text continues with a place or province. `MC` is the Motorizzazione. */
 const OFFICE = new RegExp(
   '^(?:COMUNE|MUNICIPIO|QUESTURA|PREFETTURA|COMMISSARIATO|MOTORIZZAZIONE(?: CIVILE)?|UMC|MCTC|MC TC|MC|MIT) ' +
   '(?:DI |DEL |DELLA |DELL )?'
@@ -25,7 +25,7 @@ const TO_SEARCH = '. Cercare il codice con il nome in GET /api/alloggiati/codici
 
 /**
  * The end of a message about a wrong value (`consiglio`), and the proposed value if exactly one fits.
- * @param otherwise the end of the message when no value fits
+ * @param otherwise the end of the message when no value fits, or more than `LISTED_MAX`
  */
 export function advice (
   found: readonly (Codice | Comune)[], otherwise = TO_SEARCH
@@ -37,13 +37,13 @@ export function advice (
     : { consiglio: `: indicare ${codeLabel(row)}`, proposta: row.codice }
 }
 
-/** Finds the states in force with this name or ISO code. An Italian comune counts as Italy. */
+/** Finds the states in force with this name or code. The code of an Italian comune counts as Italy. */
 export function matchingStates (text: string, tables: Tables, day: Day): readonly Stato[] {
   const isComune = tables.comune(text) !== undefined
   return tables.named('paesi', isComune ? ITALY : text).filter((state) => inForce(state, day))
 }
 
-/** Finds the comuni in force with this name or code. If some are in the given province, returns only these. */
+/** Finds the comuni in force with this name or code. If some are, or else were, in the province, returns only these. */
 export function matchingComuni (text: string, provincia: string, tables: Tables, day: Day): readonly Comune[] {
   const found = tables.named('comuni', text).filter((comune) => inForce(comune, day))
   const listed = found.filter((comune) => comune.provincia === provincia)

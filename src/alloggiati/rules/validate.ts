@@ -29,8 +29,8 @@ export interface AcceptedList {
 }
 
 /**
- * Validates a list of guests and their stay. It never throws, and accepts any list. Errors and warnings about the stay
- * appear once, on the first guest. An empty list is an error on guest 0.
+ * Validates a list of guests and their stay. Invalid input never throws. Errors and warnings of `STAY_RULES` appear
+ * once, on the first guest. A warning about a field with an error is left out. An empty list is an error on guest 0.
  */
 export function validate (input: Input): Validation {
   if (input.ospiti.length === 0) {
