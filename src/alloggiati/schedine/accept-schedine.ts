@@ -21,11 +21,11 @@ export interface SchedineContext {
   tables (): Promise<Tables>
 }
 
-/** A request to send guests. */
+/** A request about a list of guests and their stay. */
 export interface Order extends FileBody {
   /** For each guest, the caller's index. Missing if it equals the index in the list. */
   indices?: readonly number[]
-  /** Warnings about guests who are sent with other data than stored. Error responses include them. */
+  /** Warnings about guests who are sent with other data than stored. Errors about their documents quote them. */
   avvisi?: readonly Segnalazione[]
   /** For saved guests of a booking: its version when they were read. */
   versions?: ReadonlyMap<number, number>
@@ -73,7 +73,8 @@ export function namedByCaller (remarks: readonly Segnalazione[], dal: Day | unde
 
 /**
  * Adds to errors about a guest's document the reason why the guest needs one, and the next step.
- * @param reasons remarks on guests who are sent with other data than stored, by their place in the booking
+ * @param reasons remarks on guests who are sent with other data than stored, with their places in the booking
+ * @param places the place in the booking of each guest in the list, if it differs from the index
  */
 export function withReasons (
   errors: readonly Segnalazione[], reasons: readonly Segnalazione[], places: readonly number[] | undefined
@@ -88,8 +89,8 @@ export function withReasons (
 
 /**
  * Validates a request and returns its guests as records and lines.
- * @param chosen the account of the request, if a booking or the caller names it already
- * @throws InvioFallito (VALIDAZIONE) if a rule is broken, CampiNonValidi if the booking needs an apartment
+ * @throws InvioFallito (VALIDAZIONE) if a rule is broken
+ * @throws CampiNonValidi if the request names no apartment, and the booking was sent with several
  */
 export async function accept (
   context: SchedineContext,

@@ -22,7 +22,7 @@ import { findMissing, fromBooking } from './from-booking.ts'
 import type { Requester } from './requester.ts'
 import { submit } from './submission.ts'
 
-/** Checks the schedine of a booking's saved guests. It sends nothing. */
+/** Checks the schedine of the saved guests of a booking who are due. It sends nothing. */
 export async function checkBooking (
   db: Executor, context: SchedineContext, id: number, choice: NonNullable<Static<typeof SchedineBody>>
 ): Promise<Static<typeof SchedineResponse>> {
@@ -36,7 +36,7 @@ export async function checkBooking (
   const { errors: broken, warnings: given, accepted } =
     await validateGuests(context, schedine, soggiorno, { nights })
   const overlapping = accepted === null ? [] : await overlapRemarks(comparison, id, accepted.records)
-  const sent = await sentInTime(context.accounts.base, booking)
+  const sent = await alreadySentError(context.accounts.base, booking)
   const explained = withReasons(broken, avvisi, places)
   const found = sent === undefined
     ? explained
@@ -50,7 +50,7 @@ export async function checkBooking (
   return { schedine, soggiorno, valid: errors.length === 0, errors, warnings }
 }
 
-/** Sends the saved guests of a booking, or only those who are not sent yet. */
+/** Sends the saved guests of a booking who are due, or with `solo_mancanti` all who are due and not sent yet. */
 export async function submitBooking (
   db: Executor,
   context: SchedineContext,
@@ -65,7 +65,7 @@ export async function submitBooking (
   const booking = await fromBooking(comparison, id, { dal, id_appartamento })
   const { base } = context.accounts
   const missing = solo_mancanti ? await findMissing(base, booking) : undefined
-  const sent = await sentInTime(base, booking)
+  const sent = await alreadySentError(base, booking)
   if (sent !== undefined) throw sent
   const { schedine: ospiti, places: indices, avvisi: changed } = missing ?? booking
   const avvisi = [...changed, ...booking.later, ...await remarksOnBooking(db, id, booking.nome_cognome)]
@@ -75,22 +75,24 @@ export async function submitBooking (
     ospiti, indices, avvisi: changed, versions, nights, dal, prenotazione: booking.soggiorno, ...rest
   }
   const answer = await submit(context, body, authorOf(request), requester).catch((err: unknown) => {
-    throw err instanceof SchedineGiaInviate ? ofBooking(err, ospiti.length) : err
+    throw err instanceof SchedineGiaInviate ? withOthersLeft(err, ospiti.length) : err
   })
   return avvisi.length === 0 ? answer : { ...answer, avvisi: [...avvisi, ...answer.avvisi ?? []] }
 }
 
 /** Adds to the error whether the guests without a conflict can be sent alone. */
-function ofBooking ({ duplicati, confirmable, movedFrom }: SchedineGiaInviate, guests: number): SchedineGiaInviate {
+function withOthersLeft (
+  { duplicati, confirmable, movedFrom }: SchedineGiaInviate, guests: number
+): SchedineGiaInviate {
   const othersLeft = new Set(duplicati.map(({ ospite }) => ospite)).size < guests
   return new SchedineGiaInviate(duplicati, { confirmable, othersLeft, movedFrom })
 }
 
 /**
- * The error if all guests were sent, and the service no longer accepts their arrival. Without this error the rules
- * would advise certified mail.
+ * The error if all due guests were sent or are being sent, and the service no longer accepts their arrival. Without
+ * this error the rules would advise certified mail.
  */
-async function sentInTime (
+async function alreadySentError (
   base: LedgerBase, booking: Parameters<typeof findMissing>[1]
 ): Promise<NullaDaInviare | SchedineInCorso | undefined> {
   if (arrivalWindowOpen(booking.soggiorno.check_in, base.clock.today())) return undefined

@@ -13,7 +13,10 @@ const TOO_LATE = '; il servizio non accetta più le notti prima di ieri: per que
 /** Guests of a booking with the same arrival day in their records. `places` and `nights` have one entry per guest. */
 interface DueGuests { day: Day, places: number[], nights: number[] }
 
-/** The guests who arrive on a day, or who are declared again because their declared nights end on it. */
+/**
+ * The guests whose records begin on a day: they arrive on it, their declared nights end on it, or an earlier Send
+ * declared them again from it.
+ */
 export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests {
   const periods = nextPeriods(compared, today)
   const declared = declaredPlaces(compared)
@@ -24,7 +27,7 @@ export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests 
     const period = periods[place]
     const isNext = arrival < day && period?.from === day
     const isRenewal = !declared[place] && renewals(arrival, departure).includes(day)
-    // If this arrival is the first one sent for the guest, the guest was sent before the booking was moved.
+    // A row from this day without an earlier row was sent before the booking was moved, and does not count.
     const isSent = sentOnDay[place]! && sentBefore[place]!
     if (arrival !== day && !isNext && !isRenewal && !isSent) continue
     due.places.push(place)
@@ -33,14 +36,15 @@ export function dueOn (compared: ComparedStay, day: Day, today: Day): DueGuests 
   return due
 }
 
-/** The arrival, and every 30th night after it. */
+/** The arrival, and every 30th day after it until the departure. */
 function renewals (arrival: Day, departure: Day): Day[] {
   const periods = Math.ceil(daysBetween(arrival, departure) / MAX_DECLARED_NIGHTS)
   return Array.from({ length: periods }, (_, n) => addDays(arrival, n * MAX_DECLARED_NIGHTS))
 }
 
 /**
- * The guests to send with `dal`: the first undeclared night that the service still accepts.
+ * The guests to send with `dal`, a day from which nights of a guest are undeclared. When none is undeclared, also a day
+ * from which guests were sent.
  * @throws CampiNonValidi for any other day
  */
 export function dueFrom (compared: ComparedStay, dal: Day, today: Day): DueGuests {
@@ -95,7 +99,7 @@ export function arrivingNow (compared: ComparedStay, today: Day): DueGuests {
   throw new CampiNonValidi({ campo: 'dal', messaggio, proposta: again })
 }
 
-/** Yesterday, today, or both: the days on which guests are declared again. */
+/** The days, of yesterday and today, from which guests must be declared again. */
 export function repeatedArrivals (compared: ComparedStay, today: Day): Day[] {
   const { stay: { check_in, numero_notti }, days } = compared
   const declared = declaredPlaces(compared)

@@ -114,8 +114,8 @@ function stored (guest: StayWithGuests['ospiti'][number]): SchedinaIntera {
 
 /**
  * Completes the guest types of a list, and keeps stored types. A guest without a type is a member if a leader precedes.
- * Otherwise the guest is a leader if others follow, or a single guest. A leader leads a family, unless group members
- * follow.
+ * Otherwise the guest is a leader if a member, or another guest without a type, follows. Else the guest is single. A
+ * leader leads a family, unless a group member follows.
  */
 export function guestTypes (stored: readonly StoredType[]): string[] {
   let member: string | undefined
@@ -132,7 +132,7 @@ function leaderOf (next: StoredType | undefined): string {
   return (next === undefined ? undefined : leaderTypeOf(next)) ?? SINGLE_GUEST
 }
 
-/** The reasons to omit a guest from a list, one for a leader and one for a member. */
+/** The reason why a guest is left out of a list, as a text about a leader and a text about members. */
 interface Reason { leader: string, members: string }
 
 const SENT: Reason = {
@@ -149,9 +149,9 @@ const NOT_DUE: Reason = {
 }
 
 /**
- * Finds the guests of a booking without a live row. A guest whose leader or members were already sent becomes a single
- * guest, with the stored document.
- * @throws NullaDaInviare when no guest is left, SchedineInCorso while one of them is being sent
+ * Finds the due guests of a booking without a live row. A guest whose leader or members were already sent becomes a
+ * single guest, with the stored document.
+ * @throws when no guest is left: SchedineInCorso while one of them is being sent, else NullaDaInviare
  */
 export async function findMissing (
   { db, keys, mode }: Pick<LedgerBase, 'db' | 'keys' | 'mode'>,

@@ -7,14 +7,14 @@ import { type Reserved, reserve, type Submission } from '../ledger/reserve.ts'
 import { carryOut, type SubmissionResult } from '../ledger/sending/carry-out.ts'
 import { ServizioOccupato } from '#src/lib/errors.ts'
 
-/** Extra time for a caller who must wait, while the submission is being given up. */
+/** Extra time for a caller who was asked to wait, for example while the submission is given up. */
 const GIVE_UP_MS = 10_000
 
 /** The parts of a request that the sending code needs. */
 export interface Requester {
   /** The caller does not wait for the result (`Prefer: respond-async`, RFC 7240). */
   isAsync: boolean
-  hasHungUp (): boolean
+  hasDisconnected (): boolean
   /** Milliseconds since the request arrived. */
   waitedMs (): number
   /** Stores the reference with the request's Idempotency-Key. */
@@ -37,7 +37,7 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
   const isAsync = preferences.some((each) => each.split(/[;=]/)[0]!.trim().toLowerCase() === 'respond-async')
   return {
     isAsync,
-    hasHungUp: () => reply.raw.destroyed && !reply.raw.writableFinished,
+    hasDisconnected: () => reply.raw.destroyed && !reply.raw.writableFinished,
     waitedMs: () => reply.elapsedTime,
     recordReference: (tx, ricevuta) => request.recordInProgress(tx, ricevuta),
     locate: (id) => { reply.header('location', `/api/v1/invii/${id}`) },
@@ -53,25 +53,25 @@ export function requesterOf (request: FastifyRequest, reply: FastifyReply): Requ
 }
 
 /**
- * A caller who waits until the time limit, or disconnects. When `keepWaiting` returns true, the caller waits for the
- * result. After the response it returns false.
+ * A caller who waits until the time limit or a disconnect. After `keepWaiting` has returned true, the caller waits for
+ * up to `GIVE_UP_MS` more. After the response `keepWaiting` returns false.
  */
 export function waitingCaller (
-  { isAsync, hasHungUp, waitedMs }: Pick<Requester, 'isAsync' | 'hasHungUp' | 'waitedMs'>
+  { isAsync, hasDisconnected, waitedMs }: Pick<Requester, 'isAsync' | 'hasDisconnected' | 'waitedMs'>
 ) {
-  let isThere = !isAsync
+  let isWaiting = !isAsync
   let mustWait = false
   let isAnswered = false
 
   return {
     keepWaiting () {
-      mustWait ||= isThere && !hasHungUp()
+      mustWait ||= isWaiting && !hasDisconnected()
       return mustWait && !isAnswered
     },
-    /** Waits for `work` until the request is `ms` old, or longer if `work` makes the caller wait. */
+    /** Waits for `work` until the request is `ms` old, and longer if `work` has called `keepWaiting`. */
     async waitFor (work: Promise<unknown>, ms: number): Promise<void> {
-      if (isThere) await waitAtMost(Math.max(0, ms - waitedMs()), work)
-      isThere = false
+      if (isWaiting) await waitAtMost(Math.max(0, ms - waitedMs()), work)
+      isWaiting = false
       if (mustWait) await waitAtMost(GIVE_UP_MS, work)
       isAnswered = true
     }

@@ -34,8 +34,7 @@ import { foldName, nameKey } from '../codec/folding.ts'
 /**
  * Validates a list of guests and sends it to the police, or makes a dry run in test mode. A Send without a result in
  * time continues in the background, and the response says that it is in progress.
- * @throws InvioFallito, SchedineGiaInviate, SchedineInCorso, PrenotazioneCambiata, RegistroNonDisponibile,
- * ServizioOccupato
+ * @throws InvioFallito, CampiNonValidi, and errors of `reserveInTime`
  */
 export async function submit (
   context: SchedineContext,
@@ -259,8 +258,8 @@ export async function respondToRepeat (db: Executor, ricevuta: string, requester
 }
 
 /**
- * Finds the booking of a submission: the given one, else the only booking with the same arrival and the list's first
- * guest as main guest. Null if no booking or several match.
+ * Finds the booking of a submission: the given one, else the only confirmed booking with the same arrival and the
+ * list's first guest as main guest. Null if no booking or several match.
  * @throws CampiNonValidi when the given booking does not exist
  */
 async function findBooking (

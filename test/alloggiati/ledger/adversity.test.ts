@@ -79,7 +79,7 @@ t.test('a submission reported as in progress while the chain is locked is not wi
     await t.test(`failure of ${failing}`, async (t) => {
       const { police, db, sql, worker, reserve, states } = await reset()
       const { id } = await reserve([guestNo(1)])
-      const caller = waitingCaller({ isAsync: false, hasHungUp: () => false, waitedMs: () => 0 })
+      const caller = waitingCaller({ isAsync: false, hasDisconnected: () => false, waitedMs: () => 0 })
       const [call, end] = [held(), Promise.withResolvers<void>()]
       let done: Promise<unknown> | undefined
       if (failing === 'the suspension') await suspendSending(db, 'prova', 'prova')

@@ -30,7 +30,7 @@ import { savedGuests, staysById } from '#src/bookings/index.ts'
 /** A day more than this far from today is assumed to be a typing error. */
 const FAR_DAYS = 400
 
-/** @param today by the server's clock */
+/** Validation errors of a request for a day, beyond its schema. */
 export function dayErrors (
   { data, prenotazioni, appartamenti, id_appartamento }: Readonly<Record<string, unknown>>, today: Day
 ): FieldError[] {
@@ -61,14 +61,14 @@ function listOf<Item> (value: unknown): Item[] {
   return Array.isArray(value) ? value : []
 }
 
-/** Refuses a booking that a list names twice. */
+/** Errors for bookings that a list names twice. */
 function repeatedFaults (ids: readonly unknown[], fieldAt: (at: number) => string): FieldError[] {
   return ids.flatMap((id, at) => id === undefined || ids.indexOf(id) === at
     ? []
     : { campo: fieldAt(at), messaggio: `la prenotazione ${String(id)} è nominata due volte` })
 }
 
-/** The chosen bookings and their apartments. `id_appartamento` needs a single booking, because bookings may differ. */
+/** The chosen bookings and their apartments. `id_appartamento` applies only to a single chosen booking. */
 function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
   const { prenotazioni: ids, appartamenti = [], id_appartamento } = body ?? {}
   const apartments = new Map(appartamenti.map((each) => [each.prenotazione_id, each.id_appartamento]))
@@ -78,10 +78,11 @@ function choiceOf (body: GiornataBody): Omit<DayChoice, 'day'> {
 }
 
 /**
- * Sends all bookings of an arrival day that are complete and not sent, or lists them (`prova`). A repetition reports
- * sent bookings, and does not send them again. The response is final when all created submissions have ended. If none
- * was created, it is final when no booking is left to send.
- * @throws InvioFallito when no booking can be sent, CampiNonValidi for a booking that arrives on another day
+ * Sends the bookings of an arrival day that are complete and not sent, or only reports them (`prova`). A repetition
+ * reports sent bookings, and does not send them again. The response is not final while a booking is in progress or has
+ * an unknown outcome. If no submission was created, it is final only if it reports success.
+ * @throws InvioFallito without an account, or while sending is suspended
+ * @throws CampiNonValidi for a named booking that is not due on the day. With `prova` also for an unknown apartment
  */
 export async function submitDay (
   context: SchedineContext, body: GiornataBody, author: Author, requester: Requester
@@ -108,6 +109,7 @@ export async function submitDay (
 /** States whose result is not known yet. */
 const PENDING_STATES: readonly DayState[] = ['in_corso', 'sconosciuta']
 
+/** @throws CampiNonValidi for ids that are not among the bookings of the day */
 function refuseOthers (campo: string, ids: readonly number[], day: Day, bookings: readonly DayBooking[]): void {
   const others = ids.filter((id) => !bookings.some(({ prenotazione_id }) => prenotazione_id === id))
   if (others.length > 0) {
@@ -117,7 +119,10 @@ function refuseOthers (campo: string, ids: readonly number[], day: Day, bookings
   }
 }
 
-/** Refuses unknown apartments before the Send. If the service does not list its apartments, none is refused. */
+/**
+ * Refuses apartments that the service does not list. If the service lists no apartments, none is refused.
+ * @throws CampiNonValidi
+ */
 async function refuseUnknownApartments (
   { accountOf, base }: PoliceAccounts, inUse: AccountsInUse, apartments: ReadonlyMap<number, number>
 ): Promise<void> {
@@ -156,7 +161,7 @@ function responseOf (
   }
 }
 
-/** Adds to each waiting booking the time until which it can be withdrawn. */
+/** Adds to each waiting booking the time of its retry. */
 async function withWaiting (db: Executor, bookings: readonly DayBooking[]): Promise<DayBooking[]> {
   const underWay = bookings.filter(({ stato }) => stato === 'in_corso')
   const waiting = await readRetryTimes(db, underWay.flatMap(({ ricevute }) => ricevute))
@@ -209,7 +214,7 @@ async function readStarted (db: Executor, started: readonly string[]) {
     .orderBy(asc(invii.id), asc(indice))
 }
 
-/** The bookings in a day's submissions with the outcomes of their guests, in the form of lines of that day. */
+/** Makes a day booking of each booking in the given rows, with the outcomes of its guests. */
 async function sentBookings (
   db: Executor,
   { keys }: SchedineContext,

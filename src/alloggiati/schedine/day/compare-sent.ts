@@ -19,14 +19,14 @@ export interface SentState {
   waiting: ReadonlyMap<string, Date>
   /** The live rows of the booking around the arrival day. */
   rows: readonly BookingRow[]
-  /** Saved guests with a live row for this arrival, sent for any booking. */
+  /** Saved guests with a live row for this arrival in any booking, or with a twin among the guests of the day. */
   conflicts: readonly (Conflict & { twinOf: number | undefined })[]
   guests: readonly Guest[]
   stay: StayLine
 }
 
 /** The rows of the guests in a line, without rows of other arrivals or other nights. */
-export function concerning (
+export function rowsOfLine (
   keys: Keys, { check_in, numero_notti, places, all, whole }: StayLine, rows: readonly BookingRow[]
 ): BookingRow[] {
   const saved = all.map((guest) => guestAt(check_in, guest))
@@ -52,7 +52,7 @@ export function sentBefore (
   return isEachSent && isEnough ? [...own, ...ofDay] : undefined
 }
 
-/** The rows of the saved guests, sent for this booking or without one, each with its guest. */
+/** The rows of the saved guests that name this booking or no booking, each with the index of its guest. */
 function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite: number })[] {
   return conflicts.flatMap(({ duplicate: { ospite, ricevuta, stato, motivo }, earlier }) =>
     motivo === 'stessa_persona' && ricevuta !== null && stato !== null && earlier !== null &&

@@ -8,24 +8,25 @@ import { readRetryTimes } from '../../ledger/read-ledger.ts'
 import { validateGuests, withReasons, type SchedineContext } from '../accept-schedine.ts'
 import { chooseDue } from '../from-booking.ts'
 import {
-  comparedWithAccount, comparedWithSent, concerning, sentBefore, stateOfSent, type SentState
+  comparedWithAccount, comparedWithSent, rowsOfLine, sentBefore, stateOfSent, type SentState
 } from './compare-sent.ts'
 import { bookingOf, placeIn, type DayBooking } from './day-booking.ts'
 import { referencesOf, remark } from './day-remarks.ts'
 import { readNeeds } from './account-needs.ts'
 import { linesOf, type StayLine } from './stay-lines.ts'
 
-/** The chosen bookings of an arrival day. Undefined means all. */
+/** The chosen bookings of an arrival day. */
 export interface DayChoice {
   day: Day
+  /** Undefined means all bookings of the day. */
   ids: readonly number[] | undefined
   /** The apartment of each booking that has one. */
   apartments: ReadonlyMap<number, number>
-  /** The account manages apartments, so a booking without an apartment is not sent. */
+  /** The request names an apartment, so a booking without one is incomplete. */
   hasApartments: boolean
 }
 
-/** Reports the bookings of a day: ready, incomplete or already sent. Writes no data. */
+/** Reports the state of each chosen booking of a day. Writes no data. */
 export async function dayOverview (
   context: SchedineContext,
   { day, ids, apartments, hasApartments }: DayChoice
@@ -51,7 +52,7 @@ export async function dayOverview (
     const sentState: SentState = {
       stay,
       waiting,
-      rows: concerning(keys, stay, rowsOf.get(stay.id) ?? []),
+      rows: rowsOfLine(keys, stay, rowsOf.get(stay.id) ?? []),
       guests: (placesOf.get(stay) ?? []).map(({ guest }) => guest),
       conflicts: (conflictsOf.get(stay) ?? []).map(({ duplicate, earlier, ...rest }) => ({
         ...rest,

@@ -16,8 +16,8 @@ import { dayOverview, withUnsaved } from './day-overview.ts'
 const SENT: readonly DayState[] = ['gia_inviata', 'in_corso', 'acquisita', 'sconosciuta']
 
 /**
- * The registrations of the stays of a day. A stay with guests who are due has its state from the day overview. Other
- * stays arrived before, or depart on the day. They have the state of their last night up to that day.
+ * The registrations of the confirmed stays of a day. A stay with guests who are due has its state from the day
+ * overview. Other stays, and all stays without a police account, have the state of their last night up to that day.
  */
 export async function registrationsOf (
   context: SchedineContext, db: Database, day: Day, stays: readonly DayStay[]
@@ -67,7 +67,7 @@ const OF_STAY: readonly string[] = [
   'check_in', 'check_out', 'numero_notti', 'ospiti', 'id_appartamento', 'unita_id', 'struttura_id'
 ]
 
-/** The rules read the guests after the stay. A guest saved in between can have errors, but is not among `saved`. */
+/** The number of saved guests without errors. `errors` may include guests who were saved after `saved` was read. */
 function completeOf (saved: number, errors: readonly Segnalazione[]): number {
   const faulty = errors.flatMap(({ ospite, campo }) => OF_STAY.includes(campo) ? [] : ospite)
   return saved - new Set(faulty.filter((ospite) => ospite < saved)).size

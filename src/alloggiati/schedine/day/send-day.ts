@@ -23,7 +23,8 @@ interface SentList extends Reserved { list: DayList }
 
 /**
  * Sends the ready bookings of a day. A booking with errors is left out and reported, and does not block the others.
- * @returns the bookings when all have a result, or the time limit expires. Then the rest continues in the background
+ * @returns the bookings, when all have a result or the time limit expires. Unfinished submissions then continue in the
+ * background
  */
 export async function sendDay (
   inUse: AccountsInUse, bookings: readonly DayBooking[], order: Order
