@@ -6,7 +6,10 @@ import { orFault, PoliceFault } from './police-faults.ts'
 import type { PoliceService } from './police-service.ts'
 import type { EsitoOperazioneServizio } from './soap/contract.ts'
 
-/** The active apartments of the account. Empty for an account without apartment management. */
+/**
+ * The active apartments of the account. Empty for an account without apartment management.
+ * @throws PoliceFault
+ */
 export function listApartments (service: PoliceService): Promise<Static<typeof Apartment>[]> {
   return orFault(async () => {
     return parseApartments(await downloadTable(service, 'ListaAppartamenti', service.responseDeadline()))

@@ -34,7 +34,7 @@ export async function deliver (
   return { esito: outcomes![1] as EsitoOperazioneServizio, result: result.result, httpStatus, raw }
 }
 
-/** Checks the credentials: a login, and the service's own token test. */
+/** Checks the credentials: a login unless a token is cached, and the service's own token test. */
 export async function authenticate (service: PoliceService, signal: AbortSignal): Promise<EsitoOperazioneServizio> {
   const request = { Utente: service.utente, token: await service.token.get(signal) }
   const { result } = await service.client.Authentication_Test(request, { signal })
@@ -43,7 +43,8 @@ export async function authenticate (service: PoliceService, signal: AbortSignal)
 
 /**
  * Downloads one code table as CSV. The apartment table is empty when the service refuses it (no apartments).
- * @throws AlloggiatiCredentialsError when the token is refused
+ * @throws AlloggiatiCredentialsError when the login or the token is refused, SoapTransportError without a valid reply,
+ * Error when the service refuses the table for another reason
  */
 export async function downloadTable (
   service: PoliceService, tipo: TipoTabella, signal?: AbortSignal
@@ -61,7 +62,7 @@ export async function downloadTable (
 /**
  * Downloads the receipt of a day. Undefined when the service has none, even if guests were sent that day. Aborts when
  * the response is due, or when `closing` aborts.
- * @throws AlloggiatiCredentialsError when the token is refused
+ * @throws AlloggiatiCredentialsError when the login or the token is refused, SoapTransportError without a valid reply
  */
 export async function downloadReceipt (
   service: PoliceService, day: Day, closing: AbortSignal

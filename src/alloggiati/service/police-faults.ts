@@ -4,7 +4,7 @@ import { TabellaError } from '../tables/tabella.ts'
 import type { EsitoOperazioneServizio } from './soap/contract.ts'
 import { AlloggiatiCredentialsError, SoapTransportError } from './soap/errors.ts'
 
-/* Maps each failed call to the police service to the error that the client receives. All routes use this mapping. */
+/* Maps failed calls to the service to the errors that clients receive. Test calls and Sends have other errors. */
 
 /** Advice for refused credentials (guide, p. 28). */
 export const NEW_WSKEY = 'Se la password è cambiata o scaduta, generare nel portale Alloggiati Web una nuova chiave ' +
@@ -33,7 +33,7 @@ export const FAULTS = {
 
 export type FaultKind = keyof typeof FAULTS
 
-/** The error that the client receives. The contract requires `dettagli` for a 422. */
+/** The error that the client receives. A 422 needs `dettagli`, which the contract requires. */
 export class PoliceFault extends ShapedError {
   constructor (kind: FaultKind, dettagli?: { codice_errore: string, messaggio_soap: string }) {
     const { code, status, text } = FAULTS[kind]
@@ -67,7 +67,7 @@ export function refusesCaller ({ esito, ErroreDes }: EsitoOperazioneServizio): b
   return !esito && concernsCaller(ErroreDes)
 }
 
-/** Runs a call to the service. If it fails, throws a PoliceFault. */
+/** Runs a call to the service. @throws PoliceFault when the call fails, and any other error unchanged */
 export async function orFault<T> (work: () => Promise<T>, changes = false): Promise<T> {
   try {
     return await work()

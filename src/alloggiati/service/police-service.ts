@@ -42,14 +42,16 @@ interface Options {
 
 /** The service for each account, at one endpoint. */
 export interface PoliceServices {
-  /** With the environment's credentials, else with the sandbox's. Null in production without credentials. */
+  /**
+   * With the environment's credentials (`isGiven`), else with the sandbox's. Null in production without credentials.
+   */
   own: { service: PoliceService, isGiven: boolean } | null
   of (credentials: Credentials): PoliceService
   /** Stops the sandbox. */
   close (): Promise<void>
 }
 
-/** Sets up the services. In sandbox mode it starts a sandbox on loopback. It makes no call. */
+/** Sets up the services without a call to them. In sandbox mode, starts a sandbox on loopback. */
 export async function policeServices (
   { config, keys, clock, db, log, timeoutMs, respondWithinMs = RESPOND_WITHIN_MS }: Options
 ): Promise<PoliceServices> {
@@ -105,7 +107,7 @@ function sandboxCredentials (keys: Keys): Credentials {
   return { utente: 'XX000001', password: secret('password'), wskey: secret('wskey') }
 }
 
-/** The URL of the service, which only its WSDL contains. Only production with credentials reads it. */
+/** The URL of the real service, which only its WSDL contains. Read in production without `ALLOGGIATI_ENDPOINT`. */
 async function wsdlAddress (): Promise<string> {
   const wsdl = await readFile(new URL('./soap/service.wsdl', import.meta.url), 'utf8')
   return /<soap12:address location="([^"]+)"/.exec(wsdl)![1]!

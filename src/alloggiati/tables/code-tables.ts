@@ -28,7 +28,7 @@ export interface Tables {
   provincia (sigla: string): Provincia | undefined
   /** At most `limit` rows of a list that match `query`, best match first. Without a query, all rows match. */
   search<K extends keyof Lists> (list: K, query?: string, limit?: number): readonly Lists[K][]
-  /** The rows whose name or code of any kind equals the text, such as `Bozen`, `DE` or `carta d'identità`. */
+  /** The rows whose name or code the text spells, such as `Bozen`, `DE` or `carta d'identità`. */
   named<K extends keyof Lists> (list: K, text: string): readonly Lists[K][]
   /** Builds the indexes of all lists in slices. Otherwise the first search builds them. */
   prepare (): Promise<void>
@@ -97,7 +97,7 @@ function provincesOf (comuni: readonly Comune[]): Provincia[] {
     { codice, descrizione: names.get(codice) ?? codice, cessata: active.get(codice) === false }))
 }
 
-/** Searches also find a comune by other names, its province and ISTAT codes. The province sign finds its capital. */
+/** Searches also find a comune by other names, province and ISTAT codes. A province sign finds the capital. */
 function comuneEntry (row: Comune, other: OtherNames, provinces: ReadonlyMap<string, Provincia>): Entry<Comune> {
   const { codice, descrizione, provincia, cessato_il: end } = row
   const names = [descrizione, ...other.comune(codice).flatMap((name) => [name, `${descrizione} ${name}`])]

@@ -19,9 +19,9 @@ export interface Entry<T> {
 /** Words that spellings of the same place add or omit: `Reggio nell'Emilia`, `carta d'identità`. */
 const PARTICLES = new Set(('D DI DEL DELL DELLO DELLA DEI DEGLI DELLE DE IN NEL NELL NELLO NELLA NEI NEGLI NELLE ' +
   'A AL ALL ALLO ALLA AI AGLI ALLE SUL SULL SULLO SULLA SUI SUGLI SULLE L E ED').split(' '))
-/** A shorter text matches only at the start of words. Words in any order match only if one of them is longer. */
+/** A shorter text matches only at the start of words. Words in any order match only if one is at least this long. */
 const INSIDE_MIN = 3
-/** A text with fewer characters never matches umlauts (`Voels`), because it is mostly a sign or code (`ROE`). */
+/** In `named`, a text with fewer characters never matches umlauts (`Voels`), because it is mostly a code (`ROE`). */
 const UMLAUT_MIN = 5
 
 /** Prepares a row for the search. `names` have their usual spelling. `codes` match as a whole or by prefix. */
@@ -38,11 +38,12 @@ interface NameIndex<T> { exact: Map<string, T[]>, loose: Map<string, T[]> }
 export interface CodeList<T> {
   rows: readonly T[]
   /**
-   * Finds rows by name or code. The ranks are: exact names and codes, beginnings of them, beginnings of their words,
-   * all words in any order, and text inside. In one rank, rows in force come first, then the order is alphabetical.
+   * Finds rows by name or code. The ranks are: exact names and codes, names without blanks or particles, beginnings of
+   * either, beginnings of their words, all words in any order, and text inside. In one rank, rows in force come first,
+   * then the order is alphabetical.
    */
   search (query: string): T[]
-  /** The rows that a text names exactly. Scans no list, because one request may name thousands of unknown places. */
+  /** The rows whose name or code is the text. Scans no list, because a request may name thousands of unknown places. */
   named (text: string): T[]
   /** Builds the indexes in slices, so that the server answers other requests meanwhile. */
   prepare (): Promise<void>
@@ -94,7 +95,7 @@ function add<T> (index: Map<string, T[]>, key: string, row: T): void {
   else if (found.at(-1) !== row) found.push(row)
 }
 
-/** The rows that `text` names exactly. If none, ignores particles. If still none, ignores umlauts too. */
+/** The rows whose name or code is `text`. If none, ignores blanks and particles. If still none, also umlauts. */
 function named<T> (names: NameIndex<T>, text: string): T[] {
   const key = searchKey(text)
   const found = namedBy(names, key)

@@ -78,8 +78,8 @@ async function saveTables (db: Database, csvs: Readonly<Record<string, string>>)
 }
 
 /**
- * The last downloaded tables, else the bundled snapshot. If this version rejects stored tables, it ignores them, and
- * the next refresh replaces them.
+ * The last downloaded tables, else the bundled snapshot. Stored tables that this version of the server rejects are
+ * ignored until the next refresh replaces them.
  */
 async function loadTables (db: Executor): Promise<Tables> {
   const rows = await db.select({ nome: stored.nome, csv: stored.csv }).from(stored)

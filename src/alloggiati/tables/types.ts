@@ -13,7 +13,7 @@ interface Luogo extends Codice { cessato_il: Day | null }
 /** An Italian comune. `provincia` is the abbreviation of its province, such as `RM`. */
 export interface Comune extends Luogo { provincia: string }
 
-/** A state. Its ISO 3166-1 codes are null if it has none (ceased states, `APOLIDE`). */
+/** A state. Its ISO 3166-1 codes are null if it has none (ceased states, `APOLIDE`), or is not in the snapshot. */
 export interface Stato extends Luogo {
   iso2: string | null
   iso3: string | null

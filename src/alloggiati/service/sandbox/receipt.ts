@@ -13,7 +13,7 @@ const ESTABLISHMENT = [
 
 /**
  * Draws the receipt of one day: a one-page PDF with the lines of a real receipt, and a mark that it is not valid.
- * Deterministic: the same day and account give the same bytes on every instance.
+ * Deterministic: the same account, day and totals give the same bytes on every instance.
  */
 export async function drawReceipt (utente: string, giorno: Day, totals: DayTotals): Promise<Buffer> {
   // Loaded on the first receipt, because the renderer takes more memory than the rest of the sandbox.
@@ -53,7 +53,7 @@ function receiptLines (utente: string, giorno: Day, { schedine, notti, numero }:
   ]
 }
 
-/** The time on a receipt, which is a time of the next day. */
+/** The creation time in the metadata of the PDF: midnight (UTC) of the next day. */
 function drawnOn (giorno: Day): Date {
   return new Date(`${addDays(giorno, 1)}T00:00:00Z`)
 }

@@ -29,7 +29,7 @@ export async function acquire (db: Executor, rows: (typeof sandbox_schedine.$inf
   if (rows.length > 0) await db.insert(sandbox_schedine).values(rows)
 }
 
-/** The schedine of an account in order of acquisition, as the portal shows them. */
+/** The schedine of an account in order of acquisition. */
 export async function acquired (db: Executor, utente: string) {
   const { id, riga, giorno, acquisita_il, id_appartamento } = sandbox_schedine
   return await db.select({ id, riga, giorno, acquisita_il: isoInstant(acquisita_il), id_appartamento })

@@ -50,10 +50,10 @@ export async function startSandbox ({ db, clock, log, credentials }: SandboxOpti
       return writeEnvelope(await answer(request.body ?? '', service))
     } catch (error) {
       // The same texts as ASP.NET ASMX, which the real service uses.
-      const isSenders = error instanceof XmlError
-      if (!isSenders) request.log.error({ err: error }, 'sandbox call failed')
-      const reason = isSenders ? `read request. ---> ${escapeXml(error.message)}` : 'process request.'
-      return reply.code(500).send(writeEnvelope(writeFault(isSenders, `Server was unable to ${reason}`)))
+      const isSenderFault = error instanceof XmlError
+      if (!isSenderFault) request.log.error({ err: error }, 'sandbox call failed')
+      const reason = isSenderFault ? `read request. ---> ${escapeXml(error.message)}` : 'process request.'
+      return reply.code(500).send(writeEnvelope(writeFault(isSenderFault, `Server was unable to ${reason}`)))
     }
   })
 
@@ -71,8 +71,8 @@ async function answer (body: string, service: Service): Promise<string> {
   return `<${name}Response xmlns="${SERVICE}">${contentOf(response)}</${name}Response>`
 }
 
-function writeFault (isSenders: boolean, reason: string): string {
-  return `<soap:Fault><soap:Code><soap:Value>soap:${isSenders ? 'Sender' : 'Receiver'}</soap:Value></soap:Code>` +
+function writeFault (isSenderFault: boolean, reason: string): string {
+  return `<soap:Fault><soap:Code><soap:Value>soap:${isSenderFault ? 'Sender' : 'Receiver'}</soap:Value></soap:Code>` +
     `<soap:Reason><soap:Text xml:lang="en">${reason}</soap:Text></soap:Reason><soap:Detail/></soap:Fault>`
 }
 

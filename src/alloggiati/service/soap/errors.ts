@@ -91,7 +91,7 @@ export class AlloggiatiCredentialsError extends Error {
   }
 }
 
-/** The service's error code for a message. Undefined unless it is a plain number. */
+/** The service's error code in parentheses, for a message. Empty unless the code is a number of up to 5 digits. */
 export function ownCode (codice: string): string {
   return /^\d{1,5}$/.test(codice) ? ` (${codice})` : ''
 }

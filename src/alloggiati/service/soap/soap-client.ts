@@ -9,7 +9,7 @@ export interface SoapClientOptions extends Pick<TransportOptions, 'ca'> {
   endpoint: string
   timeoutMs?: number
   connectTimeoutMs?: number
-  /** Removed from the texts of every reply, like the token of the request, because the service may repeat them. */
+  /** Masked in the error texts of decoded replies, like the request's token, because the service may repeat them. */
   secrets?: readonly string[]
 }
 
@@ -49,7 +49,7 @@ export function soapClient (
   return Object.fromEntries(methods) as SoapClient
 }
 
-/** A response whose texts, such as `ErroreDes`, contain none of the secrets, at any depth. */
+/** Masks the secrets in all texts whose names begin with `Errore`, at any depth. */
 function withoutSecrets<T> (answer: T, secrets: readonly string[]): T {
   const clean = (name: string, value: unknown): unknown => {
     if (Array.isArray(value)) return value.map((each) => clean(name, each))

@@ -108,7 +108,7 @@ async function ask (request: ClientRequest, end: AbortSignal, beforeWrite: CallO
     request.off('response', early)
   }
   if (end.aborted) throw new SoapTransportError(abortKind(end), { sent: false })
-  // Node accepts a response before the request is written. It is not the service's reply.
+  // Node accepts a response before the request is written. Such a response is not a reply to the call.
   const isOpen = !isEarly && !request.destroyed && request.socket?.writable
   if (!isOpen) throw new SoapTransportError('reset', { sent: false })
 }

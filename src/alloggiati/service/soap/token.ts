@@ -16,8 +16,8 @@ export interface TokenSource {
    */
   get (signal?: AbortSignal): Promise<string>
   /**
-   * Drops `token`, which the service has refused, but keeps a newer one. Without an argument, drops any token. After a
-   * refused login there is no other for `REFUSAL_MS`. Changed credentials need a restart, which logs in at once.
+   * Drops `token`, which the service has refused, but keeps a newer one. Without an argument, drops any token. Even
+   * then a refused login is not repeated for `REFUSAL_MS`. Changed credentials need a restart, which logs in at once.
    */
   invalidate (token?: string): void
 }
@@ -29,7 +29,7 @@ const REFUSAL_MS = 15 * 60_000
 
 interface KeptToken { token: string, until: number }
 
-/** Logs in on demand, and caches the token until five minutes, or a tenth of its lifetime, before it expires. */
+/** Logs in on demand. Caches the token until 5 minutes, or if shorter a tenth of its lifetime, before it expires. */
 export function tokenSource (
   client: Pick<SoapClient, 'GenerateToken'>, credentials: Credentials, clock: Clock
 ): TokenSource {
@@ -93,7 +93,10 @@ async function untilAborted<T> (signal: AbortSignal | undefined, work: Promise<T
   }
 }
 
-/** The renewal time in milliseconds since the epoch. Uses expiry or lifetime, since the service's clock may differ. */
+/**
+ * The renewal time in milliseconds since the epoch. It uses the expiry or the lifetime, whichever ends first, because
+ * the service's clock may differ.
+ */
 function usableUntil ({ issued, expires }: TokenInfo, now: Date): number {
   const life = expires.getTime() - issued.getTime()
   return Math.min(expires.getTime(), now.getTime() + life) - Math.min(MAX_MARGIN_MS, life * MARGIN_SHARE)

@@ -2,7 +2,7 @@ import { SaxesParser } from 'saxes'
 
 /* The XML of the service, which the client and the sandbox read and write. */
 
-/** Maximum depth. A thousand rows need less, so a deeper document is an attack or a mistake. */
+/* Limits of a document. A request or reply with a thousand rows stays below them. */
 const MAX_DEPTH = 32
 const MAX_ELEMENTS = 20_000
 
