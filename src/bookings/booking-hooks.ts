@@ -11,7 +11,7 @@ export type BeforeDelete = (tx: Transaction, ids: readonly number[]) => Promise<
 /**
  * Runs when a booking loses guests or lowers its number of guests, in the same transaction. The booking is locked. If
  * the hook throws, the caller gets the error, and no change is saved.
- * @param removed 0-based places of the removed guests
+ * @param removed 0-based places that the booking lost, with or without a saved guest
  */
 export type GuestsRemoved = (tx: Transaction, booking: number, removed: readonly number[]) => Promise<void>
 

@@ -33,7 +33,7 @@ const ORDERS: Readonly<Record<string, typeof t.id | typeof t.check_in | typeof t
   id: t.id, check_in: t.check_in, updated_at: t.updated_at
 }
 
-/** The number of bookings that match the filters. The database keeps the counts of all bookings and of each country. */
+/** SQL of the number of matching bookings. The database keeps the counts of all bookings and of each country. */
 function countOf (db: Database, { sort: _, ...filters }: Filters): SQL {
   const { paese_id, ...rest } = filters
   if (Object.values(rest).some((value) => value !== undefined)) {
@@ -145,8 +145,8 @@ function pageOf ({ json, id, value, found, total }: PageRow, sort: Sort, limit: 
 interface Limits { limit: number | Placeholder, more: number | Placeholder, total?: SQL | undefined }
 
 /**
- * PostgreSQL returns the batch as one row. The driver and Drizzle take three times as long for a thousand rows. Arrays
- * keep the order of the rows, and take less time than a window function.
+ * PostgreSQL returns the batch as one row, because the driver and Drizzle would take three times as long for a thousand
+ * rows. Arrays keep the order of the rows, and take less time than a window function.
  */
 function pageQuery (
   db: Database, { column, direction }: ReturnType<typeof order>, { limit, more, total }: Limits, where: SQL | undefined

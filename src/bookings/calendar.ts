@@ -10,7 +10,7 @@ const BATCH = 1000
 
 const LAST_DAY = '9999-12-31'
 
-/** A span of days. `end` is exclusive. Null: no bound on this side. Bookings that are not confirmed occupy no day. */
+/** A span of days, and the state of its stays. `end` is exclusive. Null: no bound on this side. */
 interface Span { start: Day | null, end: Day | null, stato: BookingState }
 
 /** The last entry of a batch. */
@@ -52,7 +52,7 @@ export function calendarErrors ({ start, end }: Readonly<Record<string, unknown>
   }
   const span = calendarSpan({ start, end } as CalendarQuery)
   if (span.start === null || span.end === null || span.start <= span.end) return []
-  return [{ campo: 'end', messaggio: 'deve essere dopo start' }]
+  return [{ campo: 'end', messaggio: 'non può essere prima di start' }]
 }
 
 /**

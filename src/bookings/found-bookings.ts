@@ -7,13 +7,13 @@ import { hasWords } from './search-terms.ts'
 /** For each row of a page, the list scans this many bookings in its order before it uses the search index. */
 const READ_PER_ROW = 20
 const MIN_READ = 1000
-/** Maximum number of matches that the first page of a search counts. */
+/** A count that the caller did not request stops above this many bookings, or bookings found by their guests. */
 const COUNTED = 1000
 
 /** The text, the other conditions, and the order of the list. */
 export interface Search { q: string, given: (SQL | undefined)[], order: SQL[] }
 
-/** Whether a booking is one of the `rows` first matches, if these are near the start of the list. */
+/** Condition: a booking is one of the `rows` first matches among the first bookings of the list. */
 export function isAmongFirst ({ q, given, order }: Search, rows: number): SQL {
   const read = Math.max(MIN_READ, rows * READ_PER_ROW)
   const ordered = sql.join(order, sql`, `)
@@ -25,13 +25,13 @@ export function isAmongFirst ({ q, given, order }: Search, rows: number): SQL {
     where ${or(ofBookings(q), ofGuest)} order by ${ordered} limit ${rows})`
 }
 
-/** Whether a booking is one of the `rows` first matches. PostgreSQL then builds JSON only for these. */
+/** Condition: a booking is one of the `rows` first matches. PostgreSQL then builds JSON only for these. */
 export function isFirst ({ q, given, order }: Search, rows: number): SQL {
   const found = and(isFound(q), ...given)
   return sql`${t.id} in (select id from ${t} where ${found} order by ${sql.join(order, sql`, `)} limit ${rows})`
 }
 
-/** Whether a booking, or one of its guests, contains the words of `q`. */
+/** Condition: a booking, or one of its guests, contains the words of `q`. */
 function isFound (q: string): SQL {
   return sql`${t.id} in (select id from ${t} where ${ofBookings(q)}
     union select ${ospiti.prenotazione_id} from ${ospiti} where ${ofGuests(q)})`

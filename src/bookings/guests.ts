@@ -64,7 +64,8 @@ export function saveGuests (
  * new guest must go to the first free place.
  * @param change the fields to write, or a function that derives them from the guest saved in the place
  * @throws PrenotazioneNonTrovata
- * @throws CampiNonValidi when the booking has no such place, or an earlier place is free
+ * @throws CampiNonValidi when the booking has no such place, an earlier place is free, or the guest's days lie outside
+ * the stay
  */
 export async function placeGuest (
   tx: Transaction,
@@ -96,7 +97,7 @@ export async function placeGuest (
 
 export type SavedGuest = typeof ospiti.$inferSelect
 
-/** Call it only after the row is locked. Otherwise it would store the time before the wait for the lock. */
+/** Notes a change of guests. Call it with the row locked. Otherwise the stored time precedes the wait for the lock. */
 async function noteChange (tx: Transaction, id: number): Promise<void> {
   await tx.update(prenotazioni)
     .set({

@@ -23,7 +23,7 @@ export interface PersonalDataReport {
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Adds an area's part of the report, so bookings do not import the areas. Booking hooks delete the data. */
+    /** Adds an area's part of the report, so that bookings do not import the area. Booking hooks delete the data. */
     addPersonalDataReport (report: PersonalDataReport): void
     /** The parts in the order in which they were added. Only the bookings area may read them. */
     personalDataReports: readonly PersonalDataReport[]

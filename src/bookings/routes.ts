@@ -84,7 +84,7 @@ const countriesRoute = route({ access: 'auth' }, 'listPaesi', 'I paesi di ISO 31
   response: { 200: CountryList }
 })
 
-/** Registers the routes of bookings, their guests and the calendar. */
+/** Routes of bookings, guests, calendar, units, establishments, CSV files and personal data. */
 const bookings: FastifyPluginAsyncTypebox = async (app) => {
   const repository = bookingRepository(app)
   const search = createSearch(app)

@@ -12,7 +12,7 @@ import { PrenotazioneModificata, PrenotazioneNonTrovata } from './errors.ts'
 import { guestDays, type GuestDays, type OwnDays } from './guest-days.ts'
 import type { Stay } from './stay.ts'
 
-/* Queries on bookings for other areas. */
+/* Queries on bookings for this and other areas. */
 
 /** 0-based place of a guest in the guest list of a booking. */
 export interface GuestPlace { prenotazione_id: number, guest_idx: number }
@@ -26,7 +26,7 @@ const columns = {
   numero_ospiti: t.numero_ospiti
 }
 
-/** Adds the time when nights or guests last changed. Saving the same guests again also counts as a change. */
+/** Adds the time when nights, state or guests last changed. Saving the same guests again also counts as a change. */
 const datedColumns = { ...columns, stato: t.stato, schedine_cambiate_il: t.schedine_cambiate_il }
 
 const versionedColumns = { ...columns, stato: t.stato, versione: t.versione }
@@ -95,7 +95,7 @@ export async function lockStay (
 }
 
 /**
- * Locks a booking until the transaction ends, unless any version is expected.
+ * Locks a booking until the transaction ends, and checks its version. Does neither when `expected` is undefined.
  * @throws PrenotazioneNonTrovata
  * @throws PrenotazioneModificata when the booking is not at an expected version
  */
@@ -220,7 +220,7 @@ export async function savedGuests (
 /** Two arrivals at most this many days apart should not share a code. Older codes may be used again. */
 const CODE_DAYS = 7
 
-/** The bookings with the same `idf_gen`, another main guest and a near arrival. Reads only these arrivals. */
+/** At most 10 bookings with the same `idf_gen`, another main guest, and an arrival within `CODE_DAYS`. */
 export async function bookingsWithCodeOf (db: Executor, id: number): Promise<number[]> {
   const own = alias(t, 'own')
   const found = await db.select({ id: t.id }).from(own).innerJoin(t, and(

@@ -86,7 +86,7 @@ export function isOfGuests (name: string): boolean {
   return OF_GUESTS.test(searchKey(name.replaceAll('_', ' ')))
 }
 
-/** Words for the states, as `searchKey` folds them. */
+/** Texts that mean a confirmed booking, as `searchKey` folds them. */
 const CONFIRMED = [
   'CONFERMATA', 'CONFERMATO', 'CONFIRMED', 'OK', 'ACCEPTED', 'ACCETTATA', 'PAST GUEST', 'OSPITE PASSATO',
   'CURRENTLY HOSTING', 'ARRIVING TODAY', 'ARRIVING SOON', 'CHECKING OUT TODAY', 'UPCOMING'

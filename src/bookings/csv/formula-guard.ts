@@ -14,7 +14,7 @@ export function unguarded (text: string): string {
   return GUARDED.test(text) ? text.slice(1) : text
 }
 
-/** A cell with quotes where RFC 4180 needs them. */
+/** A guarded cell, with quotes where RFC 4180 needs them, or blanks begin or end it. */
 export function cell (value: string | number | null): string {
   const text = guarded(value === null ? '' : String(value))
   return /[";\r\n]|^\s|\s$/.test(text) ? `"${text.replaceAll('"', '""')}"` : text

@@ -37,8 +37,8 @@ class RolledBack extends Error {}
 
 /**
  * Imports the bookings of a CSV file in one transaction: all of them, or none. A dry run does the same, and rolls back.
- * The import skips and reports a line whose code another booking has.
- * @throws CampiNonValidi for a file that is not CSV, and without `prova` for wrong lines
+ * The import skips and reports a line whose code a stored booking or an earlier line has.
+ * @throws CampiNonValidi for a file that is not CSV, or is too large, and without `prova` for wrong lines
  */
 export async function importBookings (db: Database, order: Order): Promise<ImportResponse> {
   const { prova = true } = order

@@ -21,7 +21,7 @@ interface Reading extends Pick<ImportQuery, 'paese_id' | 'lingua'> {
   isValid: Validator
 }
 
-/** A line of the file: a booking without errors, or errors. */
+/** A line of the file as a booking. The booking is complete and valid only without errors. */
 export interface ReadLine { riga: number, booking: BookingCreation, errors: ImportError[] }
 
 type Row = Readonly<Record<string, string>>
@@ -74,7 +74,7 @@ function readPrice (text: string): ReturnType<Convert> {
   return { value: Number(units + cents.padEnd(2, '0')) }
 }
 
-/** Reads one line with the rules of a new booking. Each error names the column. */
+/** Reads one line with the rules of a new booking. */
 export function readLine (row: Row, riga: number, reading: Reading): ReadLine {
   const { columns, isValid, paese_id, lingua = 'IT' } = reading
   const parts: Partial<Record<CsvField, unknown>> = {}
@@ -107,12 +107,12 @@ export function readLine (row: Row, riga: number, reading: Reading): ReadLine {
   return { riga, booking: booking as BookingCreation, errors: errors.map((error) => inFile(error, riga, columns)) }
 }
 
-/** The CSV fields from which a field of the booking is computed. */
+/** The CSV fields whose column an error of a booking's field names. The first that the file has is used. */
 const MADE_OF: Partial<Record<string, readonly CsvField[]>> = {
   nome_cognome: ['nome_cognome', 'cognome', 'nome'], numero_ospiti: ['numero_ospiti', 'adulti']
 }
 
-/** The error of a field, with its line and column in the file. */
+/** The error of a field, with its line and column in the file. The column is null if the file has none. */
 export function inFile ({ campo, ...error }: FieldError, riga: number, { of }: Columns): ImportError {
   const column = (MADE_OF[campo] ?? [campo as CsvField]).map((field) => of[field]).find((name) => name !== undefined)
   return { riga, colonna: column ?? null, campo, ...error }

@@ -11,7 +11,7 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { StrutturaCambiata, StrutturaInUso, StrutturaNonTrovata } from '../errors.ts'
 
-/** The first establishment. It always exists, and has the units and bookings that name no other one. */
+/** The first establishment. It cannot be deleted, and has the units and bookings that name no other one. */
 export const FIRST_ESTABLISHMENT = 1
 
 const FOREIGN_KEY = '23503'

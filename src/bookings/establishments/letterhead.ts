@@ -17,7 +17,7 @@ type Row = typeof t.$inferSelect
 const CONTEXT = 'struttura.wifi_password'
 const TEXTS = Object.keys(establishmentFields) as (keyof typeof establishmentFields)[]
 const NAMES = [...TEXTS, 'testi'] as const
-/** The facts that identify an establishment. A letter never has the facts of another establishment. */
+/** The facts that identify an establishment. A letter never takes these from another establishment. */
 const IDENTITY = ['nome', 'indirizzo', 'luogo', 'cin'] as const satisfies (keyof EstablishmentFields)[]
 const NOTHING = Object.fromEntries(NAMES.map((name) => [name, null])) as EstablishmentFields
 
@@ -65,7 +65,7 @@ export function establishments (keys: Keys) {
     return present(row)
   }
 
-  /** @throws StrutturaNonTrovata for any establishment but the first */
+  /** @throws StrutturaNonTrovata when the establishment does not exist, unless it is the first */
   async function find (db: Executor, id = FIRST_ESTABLISHMENT): Promise<StoredEstablishment> {
     const [row] = await db.select().from(t).where(eq(t.id, id))
     if (!row && id !== FIRST_ESTABLISHMENT) throw new StrutturaNonTrovata()

@@ -15,11 +15,11 @@ import { UnitaInUso, UnitaNonTrovata } from '../errors.ts'
 const UNIQUE = '23505'
 const FOREIGN_KEY = '23503'
 
-const byPlace = [asc(t.ordine), asc(t.nome)]
+const inHostOrder = [asc(t.ordine), asc(t.nome)]
 
 /** All units, in the host's order. */
 export function listUnits (db: Executor): Promise<Unit[]> {
-  return db.select(getTableColumns(t)).from(t).orderBy(...byPlace)
+  return db.select(getTableColumns(t)).from(t).orderBy(...inHostOrder)
 }
 
 /** @throws UnitaNonTrovata */
@@ -40,13 +40,13 @@ export function freeUnits (db: Executor, { check_in, check_out }: Stay, guests =
     or(isNull(t.attiva_a), sql`${t.attiva_a} >= ${addDays(check_out, -1)}`),
     sql`not exists (select from ${occupazione} where ${occupazione.unita_id} = ${t.id}
       and ${occupazione.dal} < ${check_out} and ${occupazione.al} > ${check_in})`
-  )).orderBy(...byPlace)
+  )).orderBy(...inHostOrder)
 }
 
 /** @throws CampiNonValidi when another unit has the name, or the establishment does not exist */
 export async function createUnit (tx: Transaction, given: UnitCreation): Promise<Unit> {
   const { posti_letto = given.ospiti_massimi, ...rest } = given
-  const [created] = await named(() => tx.insert(t).values({ ...rest, posti_letto }).returning())
+  const [created] = await withFieldErrors(() => tx.insert(t).values({ ...rest, posti_letto }).returning())
   return created!
 }
 
@@ -67,7 +67,7 @@ export async function updateUnit (db: Database, id: number, change: UnitUpdate):
     }
     await requireInUse(tx, id, next)
     if (Object.keys(fields).length === 0) return current
-    const [updated] = await named(() => tx.update(t).set(fields).where(eq(t.id, id)).returning())
+    const [updated] = await withFieldErrors(() => tx.update(t).set(fields).where(eq(t.id, id)).returning())
     return updated!
   })
 }
@@ -101,7 +101,8 @@ export async function deleteUnit (tx: Transaction, id: number): Promise<void> {
   if (deleted.length === 0) throw new UnitaNonTrovata()
 }
 
-async function named<T> (write: () => Promise<T>): Promise<T> {
+/** Runs a write. @throws CampiNonValidi for a name in use, or an establishment that does not exist */
+async function withFieldErrors<T> (write: () => Promise<T>): Promise<T> {
   try {
     return await write()
   } catch (err) {
