@@ -34,7 +34,7 @@ const emailsRoute = {
   schema: {
     operationId: 'getEmail',
     tags,
-    summary: 'Dove stanno le e-mail inviate, e che cosa ha risposto il server di posta',
+    summary: 'Lo stato delle e-mail inviate, e la risposta del server di posta',
     querystring: EmailQuery,
     response: { 200: EmailList }
   }

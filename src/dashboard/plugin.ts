@@ -64,7 +64,7 @@ const countriesRoute = {
   }
 } as const
 
-/** Routes that a web front end requests first (version, sitemap, widget, map), and mails that a person writes. */
+/** Routes of the version, the sitemap, the widget and the map, and of the mails that administrators write. */
 const dashboard: FastifyPluginAsyncTypebox<DashboardOptions> = async (app, { config, keys, clock }) => {
   const { sql } = app
   let running: Promise<Running> | undefined

@@ -21,8 +21,8 @@ export interface ImageStatus {
 }
 
 /**
- * Images are deleted `days` days after the receipt that covers the guest. They stay while a submission of the booking
- * is open or its outcome is unknown.
+ * The status of a guest's images. They are deleted `days` days after the receipt that covers the guest. They stay while
+ * a submission of the booking is open or its outcome is unknown.
  * @param place 0-based place of the guest in the booking
  */
 export function imageStatus ({ open, guest }: BookingCoverage, place: number, days: number): ImageStatus {

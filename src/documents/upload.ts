@@ -33,8 +33,8 @@ interface PreparedImage { name: string, file: WrittenFile }
  * Stores an image of a guest’s document. It replaces the previous one, in any format.
  * @param signal aborted when the client disconnects
  * @returns the name of the object
- * @throws PrenotazioneNonTrovata, CampiNonValidi, ContenutoTroppoGrande and ImmagineTroppoGrande (413),
- * ServizioOccupato (503)
+ * @throws PrenotazioneNonTrovata, CampiNonValidi, PrenotazioneModificata (412), ContenutoTroppoGrande and
+ * ImmagineTroppoGrande (413), ServizioOccupato (503)
  */
 export async function saveImage (
   app: App, request: FastifyRequest, { side, ...given }: Upload, signal: AbortSignal
@@ -53,7 +53,7 @@ export async function saveImage (
 
 /**
  * Re-encodes an image and writes its file. The caller stores the row with `keepImage`, inside `files.settle`.
- * @throws as `saveImage`
+ * @throws CampiNonValidi, ContenutoTroppoGrande and ImmagineTroppoGrande (413), ServizioOccupato (503)
  */
 export async function prepareImage (
   { images, files }: Pick<App, 'images' | 'files'>,
@@ -70,7 +70,10 @@ export async function prepareImage (
   return { name, file: await files.write(bytes, { bucket: DOCUMENTS, name, contentType, owner: caller }, STORED_MAX) }
 }
 
-/** Stores the new image, discards the old one, and writes the audit log. */
+/**
+ * Stores the new image, discards the old one, and writes the audit log.
+ * @throws PrenotazioneNonTrovata, CampiNonValidi when the booking has no such place
+ */
 export async function keepImage (
   { audit, files }: Pick<App, 'audit' | 'files'>,
   tx: Transaction,

@@ -39,7 +39,7 @@ export async function generateLetter (
  */
 export async function previewLetter (app: App, parts: Parts, reply: FastifyReply, lingua: string): Promise<Pdf> {
   const today = parts.clock.today()
-  const { job, warnings } = await fromHouse(app, parts, {
+  const { job, warnings } = await letterWork(app, parts, {
     nome_ospite: 'Anna Bianchi', lingua, soggiorno: { check_in: today, check_out: addDays(today, 3) }, ospiti: 2
   })
   const pdf = await app.pdf.make(job, { caller: reply.request.principal!.id, signal: disconnectSignal(reply) })
@@ -51,28 +51,28 @@ async function jobOf (app: App, parts: Parts, wanted: LetterCreation): Promise<L
   const { check_in, check_out, idf_gen: codice, numero_ospiti: ospiti } = await welcomedStay(app.db, booking)
   if (await findLetter(app.db, booking)) throw new LetteraEsistente()
   const soggiorno = { check_in, check_out }
-  const house = (await establishmentsOf(app.db, [booking])).get(booking)
-  return await fromHouse(app, parts, { nome_ospite, lingua, soggiorno, ospiti, codice, template_data }, house)
+  const establishment = (await establishmentsOf(app.db, [booking])).get(booking)
+  return await letterWork(app, parts, { nome_ospite, lingua, soggiorno, ospiti, codice, template_data }, establishment)
 }
 
 type LetterData = Omit<Extract<PdfJob, { kind: 'letter' }>['request'], 'struttura' | 'data'>
 interface LetterWork { job: PdfJob, warnings: Pdf['warnings'] }
 
 /**
- * Adds the texts and the logo of the establishment.
- * @param house the establishment's id, by default the first one
+ * Makes the PDF job of a letter, with the texts and the logo of the establishment.
+ * @param establishment its id, by default the first one
  */
-async function fromHouse (
-  { db, files }: App, { clock, establishments }: Parts, letter: LetterData, house?: number
+async function letterWork (
+  { db, files }: App, { clock, establishments }: Parts, letter: LetterData, establishment?: number
 ): Promise<LetterWork> {
-  const struttura = await establishments.ofLetters(db, house)
+  const struttura = await establishments.ofLetters(db, establishment)
   const { assets, warnings } = await readLogo(files, db)
   const data = clock.today()
   const request = { ...letter, struttura, data }
   return { job: { kind: 'letter', request, assets, date: Date.parse(`${data}T00:00:00Z`) }, warnings }
 }
 
-/** One transaction for the file, its record, the letter, and the idempotency record. */
+/** Writes the file, then stores its row, the letter and the idempotency record in one transaction. */
 async function keepLetter (
   { db, pdf, files }: App, request: FastifyRequest, wanted: LetterCreation, bytes: Buffer
 ): Promise<StoredLetter> {

@@ -148,7 +148,7 @@ export const letterRoutes: FastifyPluginAsyncTypebox<LetterOptions> = async (app
     return { success: true, message: 'Lettera di benvenuto eliminata' }
   })
 
-  /** The result of an earlier request with the same key. */
+  /** The letter of an earlier request with the same key. @throws ChiaveEseguita when it was deleted */
   async function earlierLetter (request: FastifyRequest): Promise<StoredLetter> {
     const letter = await findLetterById(db, Number(request.startedWork![0]))
     if (!letter) throw new ChiaveEseguita()

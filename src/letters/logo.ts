@@ -20,7 +20,7 @@ const STORED_MAX = 16 * 1024 * 1024
 
 const UNREADABLE = {
   codice: 'IMMAGINE_MANCANTE',
-  messaggio: 'il file del logo è danneggiato o manca: la lettera è senza logo, che va caricato di nuovo'
+  messaggio: 'il file del logo è danneggiato o manca: la lettera è senza logo. Caricarlo di nuovo'
 }
 
 export async function findLogo (
@@ -48,7 +48,7 @@ export async function writeLogo (
   return await files.write(bytes, { bucket: LETTERS, name, contentType, owner: caller }, STORED_MAX)
 }
 
-/** The pictures of a letter. A missing or damaged logo is a warning and does not prevent the letter. */
+/** The logo for a letter, if there is one. A damaged or missing file is a warning, and does not prevent the letter. */
 export async function readLogo (
   files: Pick<FileService, 'findByPrefix' | 'read'>, db: Executor
 ): Promise<{ assets: PdfJob['assets'], warnings: Pdf['warnings'] }> {
@@ -61,7 +61,7 @@ export async function readLogo (
   } catch (err) {
     // The storage has already logged the error.
     if (err instanceof FileIlleggibile) return { assets: undefined, warnings: [UNREADABLE] }
-    // The file was deleted since it was found, or replaced by a file of another format.
+    // The file was deleted or replaced since it was found.
     if (err instanceof RisorsaNonTrovata) return await readLogo(files, db)
     throw err
   }

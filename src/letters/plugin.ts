@@ -31,7 +31,7 @@ function letterReport (files: Pick<FileService, 'find' | 'read'>): PersonalDataR
 
 interface LettersOptions { config: Config, keys: Keys, clock: Clock }
 
-/** Welcome letters, one per booking, and the data of the establishment. A letter is deleted with its booking. */
+/** Welcome letters, at most one per booking, and the establishments' data. A letter is deleted with its booking. */
 const letters: FastifyPluginAsyncTypebox<LettersOptions> = async (app, { config, keys, clock }) => {
   const { pdf, files } = app
 

@@ -73,7 +73,7 @@ export function bookingOf (name: string): string {
   return name.split('/', 1)[0]!
 }
 
-/** The file of a letter. Undefined when the letter was deleted meanwhile. */
+/** The file of a letter. Undefined when the file no longer exists. */
 export function fileOf (
   files: Pick<FileService, 'find'>, db: Executor, letter: Named
 ): Promise<StoredFile | undefined> {

@@ -128,7 +128,7 @@ const csvRoute = {
   )
 }
 
-/** Routes that make reports from CSV files. Their scope is separate, because only they accept a form as body. */
+/** Route that makes reports from CSV files. Its scope is separate, because only it accepts a form as body. */
 export const csvRoutes: FastifyPluginAsyncTypebox<GenerateOptions> = async (app, { config, clock }) => {
   app.removeAllContentTypeParsers()
   await app.register(multipart, { limits: form.limits })
@@ -203,7 +203,7 @@ async function respondToRepeatedReport (
   return sendPdf(reply, Buffer.concat(pieces), record.nome)
 }
 
-/** The record of an earlier request with the same key. */
+/** The record of an earlier request with the same key. @throws ChiaveEseguita when it was deleted */
 async function findPdf ({ db, pdf }: App, { startedWork }: FastifyRequest, reply: FastifyReply): Promise<GeneratedPdf> {
   const record = await pdf.find(db, startedWork![0]!)
   if (!record) throw new ChiaveEseguita()

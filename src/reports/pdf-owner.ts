@@ -22,7 +22,7 @@ export async function checkVisible (app: App, request: FastifyRequest, utente: s
 
 /**
  * The owner of a new PDF: the named person, else the caller. Null for a machine.
- * @throws NonAutorizzato (403) when a person names another one
+ * @throws NonAutorizzato (403) when the caller may not see the PDFs of the named person
  */
 export async function ownerOf (
   app: App, request: FastifyRequest, named: string | undefined

@@ -16,7 +16,7 @@ export function makeFor (app: App, reply: FastifyReply, job: PdfJob): Promise<Pd
   return app.pdf.make(job, { caller: reply.request.principal!.id, signal: disconnectSignal(reply) })
 }
 
-/** Stores a PDF. One transaction writes the file, the record and the idempotency record. */
+/** Writes the file of a PDF, then stores its row, the PDF's record and the idempotency record in one transaction. */
 export async function storePdf (
   { db, pdf, files }: App,
   request: FastifyRequest,

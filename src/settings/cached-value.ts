@@ -7,7 +7,7 @@ const TIMEOUT_MS = 2000
 
 /**
  * Caches a value read from the database until the database reports a change.
- * @param notifications returns the listener, which is built later, when the value is first read
+ * @param notifications returns the listener. A function, because the listener needs the cache and is built after it
  */
 export function cachedValue<T> (
   load: () => Promise<T>,
@@ -17,7 +17,7 @@ export function cachedValue<T> (
   let last: { value: T } | undefined
   let isCurrent = false
   let hasChanged = false
-  /** Incremented on every change. A value that was read before a change is then read again. */
+  /** Incremented on every possible change. A value that was read before one is then read again. */
   let generation = 0
   let reading: Promise<T> | undefined
 

@@ -5,7 +5,7 @@ export const Manutenzione = createError('MANUTENZIONE', 'Servizio in manutenzion
 /** Refuses a Send by an administrator during maintenance, when only administrators have access. */
 export const NessunNuovoInvio = createError(
   'MANUTENZIONE',
-  'Durante la manutenzione non si inviano altre schedine, a meno che non sia consentito per nome (allow: ["invii"])',
+  'Durante la manutenzione non si inviano altre schedine, salvo l’eccezione «invii» (allow: ["invii"])',
   503
 )
 export const TroppeFunzioni = createError('TROPPE_FUNZIONI', 'Non si possono avere più di %s funzioni', 409)

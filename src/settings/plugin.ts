@@ -13,8 +13,8 @@ const WITHOUT_MESSAGE = 'riprovare più tardi'
 
 /**
  * During maintenance, refuses every request of a non-administrator. Public routes (also health checks), sign-in, and
- * the administrators' pages with their own guard are exempt. It runs after the rate limit and before the guards.
- * Without maintenance it makes no query.
+ * the administrators' pages with their own guard are exempt. It runs after the rate limit and before the guards, and
+ * reads the cached settings.
  */
 function addMaintenanceGate (app: FastifyInstance, current: () => MaintenanceState | Promise<MaintenanceState>) {
   app.addHook('onRoute', function gate (route) {
@@ -48,7 +48,7 @@ export interface Settings {
 declare module 'fastify' {
   interface FastifyInstance {
     settings: {
-      /** The current settings, or the last known ones without a database. Returns a promise only after a change. */
+      /** The current settings, or the last known ones without a database. A promise only if they must be read again. */
       current (): Settings | Promise<Settings>
       /** Await it after a change and before the response. Then the change is effective in every process. */
       inForce (): Promise<void>

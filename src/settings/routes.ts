@@ -103,14 +103,14 @@ const settingsRoutes: FastifyPluginAsyncTypebox = async (app) => {
       })
       return after
     })
-    request.log.warn({ actor, enabled: state.enabled }, 'maintenance was switched on or off')
+    request.log.warn({ actor, enabled: state.enabled }, 'maintenance was set')
     await settings.inForce()
     return state
   })
 }
 export default settingsRoutes
 
-/** Some fields are allowed only while maintenance is on. */
+/** Errors for fields that are allowed only with `enabled: true`. */
 function maintenanceErrors ({ enabled, ...rest }: Readonly<Record<string, unknown>>): FieldError[] {
   if (enabled !== false) return []
   return Object.keys(rest).map((campo) => ({ campo, messaggio: 'è ammesso solo con enabled true' }))

@@ -38,16 +38,16 @@ const { id, nome, versione, updated_at } = getTableColumns(templates)
 export async function listTemplates (db: Executor): Promise<ListedTemplate[]> {
   const saved = await db.select({ id, nome, versione, updated_at }).from(templates)
     .where(isNull(templates.deleted_at)).orderBy(asc(templates.nome), asc(templates.id))
-  return [...(await builtInTemplates()).map(ofProduct), ...saved.map((row) => ({ ...row, predefinito: false }))]
+  return [...(await builtInTemplates()).map(asBuiltIn), ...saved.map((row) => ({ ...row, predefinito: false }))]
 }
 
 /** @throws ModelloNonTrovato */
 export async function findTemplate (db: Executor, id: string): Promise<StoredTemplate> {
   const builtIn = (await builtInTemplates()).find((each) => each.id === id)
-  if (builtIn) return ofProduct(builtIn)
+  if (builtIn) return asBuiltIn(builtIn)
   const [row] = TEMPLATE_ID.test(id) ? await db.select().from(templates).where(present(id)) : []
   if (!row) throw new ModelloNonTrovato()
-  return ofPeople(row)
+  return asSaved(row)
 }
 
 /** @throws ModelloPredefinito */
@@ -81,7 +81,7 @@ export async function saveTemplate (
     deleted_at: null
   }).where(eq(templates.id, id)).returning()
   await keepVersion(tx, row!)
-  return { ...ofPeople(row!), isNew: before === undefined }
+  return { ...asSaved(row!), isNew: before === undefined }
 }
 
 /** Deletes a template with its versions. @throws ModelloNonTrovato, ModelloCambiato (412) */
@@ -138,10 +138,10 @@ async function keepVersion (
   await tx.delete(versions).where(and(eq(versions.id, id), lte(versions.versione, versione - VERSIONS_KEPT)))
 }
 
-function ofProduct (builtIn: BuiltIn): StoredTemplate {
+function asBuiltIn (builtIn: BuiltIn): StoredTemplate {
   return { ...builtIn, esempio: null, variabili: null, predefinito: true, versione: 0, updated_at: null }
 }
 
-function ofPeople ({ created_at: _, deleted_at: _gone, ...row }: typeof templates.$inferSelect): StoredTemplate {
+function asSaved ({ created_at: _, deleted_at: _gone, ...row }: typeof templates.$inferSelect): StoredTemplate {
   return { ...row, predefinito: false }
 }

@@ -170,7 +170,7 @@ export const templateRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async
   app.post(`${URL}/valida`, checkRoute, (request, reply) => checkTemplate(app, reply, request.body))
 }
 
-/** Routes of earlier template versions. To restore a version, a client saves its text again. */
+/** Routes of the stored versions of templates. To restore a version, a client saves its text again. */
 export const versionRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db } = app
 

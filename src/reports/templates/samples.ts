@@ -4,7 +4,7 @@ import type { StoredTemplate } from './repository.ts'
 
 const LISTINGS = ['Bilocale in centro', 'Trilocale al lago', 'Monolocale alla stazione']
 
-/** Invented sample data for the built-in templates. */
+/** Invented rows for the built-in report. */
 const ROWS = Array.from({ length: 12 }, (_, at) => ({
   listingId: `L${at % 3 + 1}`,
   listingTitle: LISTINGS[at % 3]!,
@@ -16,7 +16,7 @@ const ROWS = Array.from({ length: 12 }, (_, at) => ({
   ]))
 }))
 
-/** Renders a preview: with the given data, else the template's own example, else the built-in sample. */
+/** The job of a preview, with the given data. Else with the template's example, or invented data if it is built in. */
 export function previewOf (
   { id, template, esempio }: Pick<StoredTemplate, 'id' | 'template' | 'esempio'>,
   data: Record<string, unknown> | undefined,
