@@ -4,9 +4,9 @@ import { postgresError } from '#src/database/problems.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { RicercaTroppoLunga } from './errors.ts'
 
-/** Maximum concurrent searches. Further searches wait. A search without a match can read every booking. */
+/** Connections of the pool, and so maximum statements at once. A search without a match can read every booking. */
 const CONNECTIONS = 2
-/** Maximum searches that run or wait, in total and per caller. */
+/** Maximum searches that run or wait for a connection, in total and per caller. */
 const CONCURRENCY = { total: 24, perCaller: 12 }
 
 const SETTINGS = {
@@ -44,7 +44,7 @@ export function createSearch (app: FastifyInstance) {
 
   /**
    * Runs one search for a caller.
-   * @throws ServizioOccupato when too many searches run or wait
+   * @throws ServizioOccupato when no slot is free in time
    * @throws RicercaTroppoLunga when the search exceeds the statement timeout
    */
   async function run<T> (caller: string, work: () => Promise<T>): Promise<T> {

@@ -4,7 +4,7 @@ import { postgresError } from '#src/database/problems.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { italianDay, type Day } from '#src/lib/time.ts'
 
-/* SQLSTATEs that the trigger function `occupa` and the foreign key raise. */
+/* SQLSTATEs that the function `occupa` and the foreign key raise. */
 const OCCUPIED = 'LC010'
 const NOT_IN_USE = 'LC011'
 const FOREIGN_KEY = '23503'
@@ -33,7 +33,7 @@ function occupancyError (err: unknown): Error | undefined {
     const by = booking === null ? 'da un blocco' : `dalla prenotazione ${booking}`
     return new UnitaOccupata(italianDay(dal), italianDay(al), by)
   }
-  if (code === EXCLUSION) return new UnitaOccupata('un giorno', 'un altro', 'da un’altra prenotazione')
+  if (code === EXCLUSION) return new UnitaOccupata('…', '…', 'da un’altra prenotazione')
   if (code === NOT_IN_USE) {
     const { attiva_da: from, attiva_a: to } = JSON.parse(detail!) as { attiva_da: Day | null, attiva_a: Day | null }
     const bounds = [from && `dal ${italianDay(from)}`, to && `fino al ${italianDay(to)}`].filter(Boolean).join(' ')
@@ -47,7 +47,7 @@ function occupancyError (err: unknown): Error | undefined {
 
 /**
  * Adds the constraint against overlaps if it is missing. It needs the extension `btree_gist`, which an administrator
- * must add if the server's role may not. Without it the row lock of each unit prevents overlaps.
+ * must add if the server's role may not. Without it the trigger's advisory lock on each unit prevents overlaps.
  */
 export async function ensureNoOverlap ({ sql, log }: Pick<FastifyInstance, 'sql' | 'log'>): Promise<void> {
   const [row] = await sql<[{ made: boolean }]>`select occupazione_vincolo() as made`
