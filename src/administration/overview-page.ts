@@ -110,7 +110,6 @@ function layout (title: string, screens: readonly Screen[], content: Html): stri
 
 const LATEST = 20
 
-/** A count with its label. */
 interface Counted { label: string, n: number }
 
 /** The counts, alarms and latest actions of the installation. */

@@ -25,7 +25,6 @@ function adviceOn (states: readonly (State | null)[]): string[] {
 const TO_SEND_MOVED = 'L’arrivo che la Polizia ha ricevuto può correggerlo solo la Questura. ' +
   'Per comunicare anche il nuovo arrivo, ripetere con confermo_diverso e motivo'
 
-/** Details of a refusal of guests who were sent before. */
 interface RefusalDetails { confirmable?: boolean, othersLeft?: boolean, movedFrom?: Day | undefined }
 
 const MOTIVI = { stessa_persona: 'stessa persona', stesso_documento: 'stesso documento' } as const
@@ -73,7 +72,6 @@ interface UnderWay {
   prenotazione_id?: number
 }
 
-/** The text about a submission that waits for a retry. */
 export function describeWaiting (until: Date): string {
   return `non è ancora partito e si riprova da solo, ${dayWithArticle('il', until)}. Fino ad allora un ` +
     'amministratore lo può annullare (POST /api/v1/invii/:id/decisione)'

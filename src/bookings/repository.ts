@@ -22,7 +22,6 @@ import { freeUnits } from './units/unit-repository.ts'
 /** A booking and its current version number, which is its ETag. */
 interface Versioned { booking: Booking, versione: number }
 
-/** A new booking as JSON. */
 interface Created { json: string, id: number, versione: number }
 
 /** The personal-data report before and after the deletion. */

@@ -117,8 +117,8 @@ const csvRoute = {
       errorCodes: ['CSV_NON_VALIDO', 'CONTENUTO_TROPPO_GRANDE', 'MODELLO_NON_TROVATO', ...PDF_ERRORS],
       description:
         'La prima riga dà i nomi delle colonne; il separatore (virgola, punto e virgola, tabulazione, barra) si ' +
-        'riconosce da quella, o da «sep=;» in una riga prima. UTF-8, UTF-16 o Windows-1252. I valori di tutta una ' +
-        'colonna dicono come vi sono scritti i numeri; se non lo dicono, come 1.234 da solo, vogliono «decimali». ' +
+        'riconosce da quella, o da «sep=;» in una riga prima. UTF-8, UTF-16 o Windows-1252. Dai valori di una ' +
+        'colonna si ricava come vi sono scritti i numeri. Se non bastano, come 1.234 da solo, serve «decimali». ' +
         'Una colonna che non si può sommare sta negli avvisi, in X-PDF-Warnings. Per il resto come ' +
         '/api/generate-template.',
       consumes: ['multipart/form-data'],

@@ -69,7 +69,7 @@ export function cachedValue<T> (
       hasChanged = true
       forget()
     },
-    /** Reads the value again in the background. Never rejects. */
+    /** Reads the value again. Logs a failure, and never rejects. */
     async refresh (): Promise<void> {
       await read().catch((err: unknown) => log.warn({ err }, 'the settings cannot be read again'))
     }

@@ -97,7 +97,6 @@ export const LENGTH_FILE_UNICO = 174
 export type LayoutField = (typeof LAYOUT_FILE_UNICO)[number]
 export type FieldName = LayoutField['name']
 
-/** The fields by name. */
 export const FIELDS = Object.fromEntries(LAYOUT_FILE_UNICO.map((field) => [field.name, field])) as
   { [Of in LayoutField as Of['name']]: Of }
 

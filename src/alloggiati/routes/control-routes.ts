@@ -47,7 +47,7 @@ const SET_ACCOUNT_POLIZIA = {
   schema: {
     operationId: 'setAccountPolizia',
     errorCodes: ['STRUTTURA_NON_TROVATA', 'CREDENZIALI_MANCANTI'],
-    summary: 'Dice se l’account è usato solo da qui',
+    summary: 'Imposta se l’account è usato solo da qui',
     querystring: AccountQuery,
     body: PoliceAccountBody,
     response: { 200: Ref(PoliceAccount), 503: Ref(ErrorBody) }

@@ -75,7 +75,7 @@ const GET_CODICI = {
   config: { access: 'auth' },
   schema: {
     operationId: 'getCodici',
-    summary: 'Le tabelle dei codici; q e limit cercano',
+    summary: 'Le tabelle dei codici, o una ricerca con q e limit',
     querystring: CodiciQuery,
     response: { 200: Ref(Codici), 304: Type.Null() }
   }

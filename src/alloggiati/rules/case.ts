@@ -47,7 +47,6 @@ export interface GuestCase {
   /** Index of an earlier guest with the same document number, if both documents are sent. */
   sameDocument: number | undefined
   stay: ReturnType<typeof stayOf>
-  /** The days of this guest. */
   days: ReturnType<typeof daysOf>
   /** The arrival of the list's first guest. */
   firstArrival: Day | undefined

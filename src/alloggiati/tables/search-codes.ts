@@ -1,7 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises'
 import { searchKey, withoutUmlauts } from '#src/lib/search-key.ts'
 
-/** One searchable row. */
 export interface Entry<T> {
   row: T
   ceased: boolean

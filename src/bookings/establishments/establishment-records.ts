@@ -11,7 +11,7 @@ import { CampiNonValidi } from '#src/lib/errors.ts'
 import { countWithNoun } from '#src/lib/count-with-noun.ts'
 import { StrutturaCambiata, StrutturaInUso, StrutturaNonTrovata } from '../errors.ts'
 
-/** The first establishment. It cannot be deleted, and has the units and bookings that name no other one. */
+/** The first establishment. It cannot be deleted, and has the units and bookings without another one. */
 export const FIRST_ESTABLISHMENT = 1
 
 const FOREIGN_KEY = '23503'
@@ -72,7 +72,7 @@ export async function changeEstablishment (
 
 /**
  * @throws StrutturaNonTrovata
- * @throws StrutturaInUso for the first one, and while units or a police account name it
+ * @throws StrutturaInUso for the first one, and while it has units or a police account
  */
 export async function deleteEstablishment (tx: Transaction, id: number): Promise<void> {
   if (id === FIRST_ESTABLISHMENT) throw new StrutturaInUso('è la prima')

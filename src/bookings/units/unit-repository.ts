@@ -92,7 +92,7 @@ async function requireInUse (
 /**
  * Deletes a unit with its blocks.
  * @throws UnitaNonTrovata
- * @throws UnitaInUso when bookings in any state name it
+ * @throws UnitaInUso when it has bookings, in any state
  */
 export async function deleteUnit (tx: Transaction, id: number): Promise<void> {
   const bookings = await tx.$count(prenotazioni, eq(prenotazioni.unita_id, id))

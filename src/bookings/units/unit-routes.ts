@@ -56,7 +56,7 @@ const updateRoute = route(
   }
 )
 
-const deleteRoute = route({ access: 'auth' }, 'deleteUnita', 'Elimina una unità che nessuna prenotazione nomina', {
+const deleteRoute = route({ access: 'auth' }, 'deleteUnita', 'Elimina una unità senza prenotazioni', {
   errorCodes: ['UNITA_NON_TROVATA', 'UNITA_IN_USO'], params: IdParams, response: { 200: Removed, ...conflict }
 })
 

@@ -45,7 +45,7 @@ const URL = '/api/v1/templates'
 
 const listRoute = route({ access: 'auth' }, 'listModelli', 'I modelli dei PDF', { response: { 200: TemplateList } })
 
-const getRoute = route({ access: 'auth' }, 'getModello', 'Un modello dei PDF, con le variabili che vuole dai dati', {
+const getRoute = route({ access: 'auth' }, 'getModello', 'Un modello dei PDF, con le variabili che usa', {
   errorCodes: ['MODELLO_NON_TROVATO'], params: TemplateParams, response: { 200: TemplateResponse, 304: Type.Null() }
 })
 
@@ -90,7 +90,7 @@ const previewRoute = {
 
 const checkRoute = route(
   { access: 'auth', heavy: true },
-  'validaModello', 'Controlla un modello dei PDF e dice quali variabili vuole, senza salvarlo', {
+  'validaModello', 'Controlla un modello dei PDF e dice quali variabili usa, senza salvarlo', {
     body: TemplateCheck, response: { 200: TemplateChecked }
   }
 )
@@ -102,7 +102,7 @@ const versionsRoute = route(
 )
 
 const versionRoute = route(
-  { access: 'auth' }, 'getVersioneModello', 'Un modello dei PDF come era in una sua versione', {
+  { access: 'auth' }, 'getVersioneModello', 'Una versione di un modello dei PDF', {
     errorCodes: ['MODELLO_NON_TROVATO', 'VERSIONE_NON_TROVATA'],
     params: TemplateVersionParams,
     response: { 200: TemplateResponse }

@@ -52,7 +52,7 @@ export function sentBefore (
   return isEachSent && isEnough ? [...own, ...ofDay] : undefined
 }
 
-/** The rows of the saved guests that name this booking or no booking, each with the index of its guest. */
+/** The rows of the saved guests that belong to this booking or to none, each with the index of its guest. */
 function ownRows (id: number, conflicts: readonly Conflict[]): (Sent & { ospite: number })[] {
   return conflicts.flatMap(({ duplicate: { ospite, ricevuta, stato, motivo }, earlier }) =>
     motivo === 'stessa_persona' && ricevuta !== null && stato !== null && earlier !== null &&

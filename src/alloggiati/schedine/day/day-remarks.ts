@@ -64,7 +64,6 @@ export function remark (ospite: number, campo: string, messaggio: string): Segna
   return { ospite, campo, messaggio }
 }
 
-/** The references of the submissions of these rows. */
 export function referencesOf (rows: readonly { ricevuta: string }[]): string[] {
   return [...new Set(rows.map(({ ricevuta }) => ricevuta))]
 }

@@ -194,7 +194,6 @@ interface Outcome {
   rows: readonly (Omit<RowResult, 'indice'> & { ospite: number })[]
 }
 
-/** Adds the outcome of one submission to a booking. */
 export function addOutcome (booking: DayBooking, { ricevuta, stato, causa, rows }: Outcome): void {
   const underWay = isUnderWay(stato) || booking.stato === 'in_corso'
   booking.ricevute = [...booking.ricevute, ricevuta]
