@@ -7,7 +7,7 @@ import { hasWords } from './search-terms.ts'
 /** For each row of a page, the list scans this many bookings in its order before it uses the search index. */
 const READ_PER_ROW = 20
 const MIN_READ = 1000
-/** A count that the caller did not request stops above this many bookings, or bookings found by their guests. */
+/** Maximum matches by booking, and by guest, in a count that the caller did not request. */
 const COUNTED = 1000
 
 /** The text, the other conditions, and the order of the list. */

@@ -10,17 +10,17 @@ import type { TablesData } from './types.ts'
 export type TablesSource = ReturnType<typeof tablesSource>
 
 /**
- * Caches the current code tables. They are loaded on first use, and again after `goodForMs`, because another process
+ * Caches the current code tables. They are loaded on first use, and again after `freshForMs`, because another process
  * may have downloaded new ones.
  */
-export function tablesSource (db: Database, goodForMs = 3_600_000) {
+export function tablesSource (db: Database, freshForMs = 3_600_000) {
   let current: Promise<Tables> | undefined
-  let goodUntil = 0
+  let freshUntil = 0
   let loaded: Loaded | undefined
 
   return {
     get (): Promise<Tables> {
-      return current !== undefined && performance.now() < goodUntil ? current : reload()
+      return current !== undefined && performance.now() < freshUntil ? current : reload()
     },
 
     /** Indexes the tables ahead of the first search. */
@@ -55,7 +55,7 @@ export function tablesSource (db: Database, goodForMs = 3_600_000) {
   }
 
   function reload (): Promise<Tables> {
-    goodUntil = performance.now() + goodForMs
+    freshUntil = performance.now() + freshForMs
     current = load().catch((err: unknown) => {
       current = undefined
       throw err

@@ -107,7 +107,7 @@ export function readLine (row: Row, riga: number, reading: Reading): ReadLine {
   return { riga, booking: booking as BookingCreation, errors: errors.map((error) => inFile(error, riga, columns)) }
 }
 
-/** The CSV fields whose column an error of a booking's field names. The first that the file has is used. */
+/** The CSV fields whose column an error may name, by field of the booking. The first in the file is named. */
 const MADE_OF: Partial<Record<string, readonly CsvField[]>> = {
   nome_cognome: ['nome_cognome', 'cognome', 'nome'], numero_ospiti: ['numero_ospiti', 'adulti']
 }

@@ -42,7 +42,7 @@ export function rowsOfLine (
  * The rows of a completely sent booking, else undefined. Every saved guest must have a row, and the saved guests or the
  * rows must reach the booking's number of guests.
  */
-export function sentBefore (
+export function rowsIfAllSent (
   { id, numero_ospiti }: StayLine, { rows, guests, conflicts }: SentState, day: Day
 ): readonly Sent[] | undefined {
   const ofDay = rows.filter(({ data_arrivo }) => data_arrivo === day)

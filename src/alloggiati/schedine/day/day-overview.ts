@@ -8,7 +8,7 @@ import { readRetryTimes } from '../../ledger/read-ledger.ts'
 import { validateGuests, withReasons, type SchedineContext } from '../accept-schedine.ts'
 import { chooseDue } from '../from-booking.ts'
 import {
-  comparedWithAccount, comparedWithSent, rowsOfLine, sentBefore, stateOfSent, type SentState
+  comparedWithAccount, comparedWithSent, rowsOfLine, rowsIfAllSent, stateOfSent, type SentState
 } from './compare-sent.ts'
 import { bookingOf, placeIn, type DayBooking } from './day-booking.ts'
 import { referencesOf, remark } from './day-remarks.ts'
@@ -62,7 +62,7 @@ export async function dayOverview (
         earlier: earlier && { ...earlier, prenotazione_id: idIfConfirmed(earlier.prenotazione_id) }
       }))
     }
-    const sent = sentBefore(stay, sentState, day)
+    const sent = rowsIfAllSent(stay, sentState, day)
     bookings.push(sent === undefined
       ? comparedWithAccount(
         comparedWithSent(await judged(stay), keys, sentState),

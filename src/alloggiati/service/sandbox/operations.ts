@@ -11,7 +11,8 @@ import {
   acquire, activeApartments, addApartment, dayTotals, disableApartment, isTokenValid, storeToken
 } from './sandbox-store.ts'
 
-export interface Service {
+/** The parts of the sandbox that its operations use. */
+export interface Parts {
   db: Database
   clock: Clock
   credentials: { utente: string, password: string, wskey: string }
@@ -26,7 +27,7 @@ interface Elements { [name: string]: Value | readonly Value[] | undefined }
 interface Request { texts: Readonly<Record<string, string | undefined>>, rows: readonly string[] }
 
 type Outcome = [result: EsitoOperazioneServizio, outputs?: Elements]
-type Work = (request: Request, service: Service, utente: string) => Promise<Outcome>
+type Work = (request: Request, parts: Parts, utente: string) => Promise<Outcome>
 
 /** The lifetime in the example of the manual. */
 const TOKEN_LIFE_MS = 3_600_000
@@ -55,20 +56,20 @@ export function isOperation (name: string): boolean {
 
 /** Performs one operation with the elements of its request, and returns its response. */
 export async function perform (
-  operation: string, elements: readonly XmlElement[], service: Service
+  operation: string, elements: readonly XmlElement[], parts: Parts
 ): Promise<Elements> {
   const texts = Object.fromEntries(elements.map(({ name, text }) => [name, text]))
-  if (operation === 'GenerateToken') return await generateToken(texts, service)
+  if (operation === 'GenerateToken') return await generateToken(texts, parts)
   const rows = elements.find(({ name }) => name === 'ElencoSchedine')?.children.map(({ text }) => text) ?? []
   const { Utente: utente = '', token = '' } = texts
-  const [outcome, outputs] = await isTokenValid(service.db, token, utente, service.clock.now())
-    ? await WORK[operation]!({ texts, rows }, service, utente)
+  const [outcome, outputs] = await isTokenValid(parts.db, token, utente, parts.clock.now())
+    ? await WORK[operation]!({ texts, rows }, parts, utente)
     : [refused('token', 'Token non valido o scaduto')]
   return { [`${operation}Result`]: { ...outcome }, ...outputs }
 }
 
 async function generateToken (
-  { Utente: utente, Password, WsKey }: Request['texts'], { db, clock, credentials }: Service
+  { Utente: utente, Password, WsKey }: Request['texts'], { db, clock, credentials }: Parts
 ): Promise<Elements> {
   const isAccepted = utente === credentials.utente
     ? Password === credentials.password && WsKey === credentials.wskey
@@ -101,13 +102,13 @@ function submission (rowLength: Comparison['rowLength'], acquires: boolean): Wor
   }
 }
 
-async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Service, utente: string): Promise<Outcome> {
+async function table ({ texts: { tipo = '' } }: Request, { db, tables }: Parts, utente: string): Promise<Outcome> {
   const csvOf = Object.hasOwn(TABLES, tipo) ? TABLES[tipo] : undefined
   if (csvOf === undefined) return [refused('parameter', 'Tipo Tabella Errato')]
   return [DONE, { CSV: csvOf(tables(), await activeApartments(db, utente)) }]
 }
 
-async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Service, utente: string): Promise<Outcome> {
+async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Parts, utente: string): Promise<Outcome> {
   // A dateTime without offset is a time in Rome. A dateTime with an offset is an instant.
   const day = /(?:Z|[+-]\d\d:\d\d)$/.test(Data) ? dayInRome(new Date(Data)) : Data.slice(0, 10)
   const today = clock.today()
@@ -116,7 +117,7 @@ async function receipt ({ texts: { Data = '' } }: Request, { db, clock }: Servic
   return [DONE, { PDF: await drawReceipt(utente, day, totals) }]
 }
 
-async function add ({ texts }: Request, { db, tables }: Service, utente: string): Promise<Outcome> {
+async function add ({ texts }: Request, { db, tables }: Parts, utente: string): Promise<Outcome> {
   const given = [texts.Descrizione, texts.Indirizzo, texts.Proprietario].map((text = '') => text.trim().toUpperCase())
   const [descrizione = '', indirizzo = '', proprietario = ''] = given
   // A semicolon or line break would corrupt the apartment table, a CSV without quotes.
@@ -129,7 +130,7 @@ async function add ({ texts }: Request, { db, tables }: Service, utente: string)
 }
 
 async function disable (
-  { texts: { IdAppartamento: id = '' } }: Request, { db, clock }: Service, utente: string
+  { texts: { IdAppartamento: id = '' } }: Request, { db, clock }: Parts, utente: string
 ): Promise<Outcome> {
   const isDisabled = /^\d{1,6}$/.test(id) && await disableApartment(db, utente, Number(id), clock.now())
   return [isDisabled ? DONE : refused('parameter', 'Id Appartamento Errato')]

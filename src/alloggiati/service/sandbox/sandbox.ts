@@ -4,7 +4,7 @@ import type { Clock } from '#src/lib/time.ts'
 import { bundledData } from '../../tables/bundled.ts'
 import { createTables, type Tables } from '../../tables/code-tables.ts'
 import { ENVELOPES, escapeXml, readBody, SERVICE, XmlError } from '../soap/xml.ts'
-import { isOperation, perform, type Service, type Value } from './operations.ts'
+import { isOperation, perform, type Parts, type Value } from './operations.ts'
 
 const PATH = '/service/service.asmx'
 /** The default limit of ASP.NET. A thousand rows take about 200 KB. */
@@ -34,7 +34,7 @@ interface Sandbox {
  */
 export async function startSandbox ({ db, clock, log, credentials }: SandboxOptions): Promise<Sandbox> {
   let tables: Tables | undefined
-  const service: Service = { db, clock, credentials, tables: () => (tables ??= createTables(bundledData())) }
+  const parts: Parts = { db, clock, credentials, tables: () => (tables ??= createTables(bundledData())) }
 
   const app = Fastify({
     loggerInstance: log,
@@ -47,7 +47,7 @@ export async function startSandbox ({ db, clock, log, credentials }: SandboxOpti
   app.post<{ Body: string | undefined }>(PATH, async (request, reply) => {
     reply.type(`${MEDIA_TYPE}; charset=utf-8`)
     try {
-      return writeEnvelope(await answer(request.body ?? '', service))
+      return writeEnvelope(await answer(request.body ?? '', parts))
     } catch (error) {
       // The same texts as ASP.NET ASMX, which the real service uses.
       const isSenderFault = error instanceof XmlError
@@ -62,12 +62,12 @@ export async function startSandbox ({ db, clock, log, credentials }: SandboxOpti
   return { endpoint: origin + PATH, close: async () => { await app.close() } }
 }
 
-async function answer (body: string, service: Service): Promise<string> {
+async function answer (body: string, parts: Parts): Promise<string> {
   const { uri, name, children } = readBody(body)
   if (uri !== SERVICE || !isOperation(name)) {
     throw new XmlError(`Element ${name} (namespace '${uri}') was not expected in Body.`)
   }
-  const response = await perform(name, children.filter((child) => child.uri === SERVICE), service)
+  const response = await perform(name, children.filter((child) => child.uri === SERVICE), parts)
   return `<${name}Response xmlns="${SERVICE}">${contentOf(response)}</${name}Response>`
 }
 
