@@ -5,22 +5,21 @@ import { placeGuest } from '#src/bookings/index.ts'
 import type { Day } from '#src/lib/time.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { guestOf, type GuestCodes } from '#src/scanning/index.ts'
-import { kept, type Fields, type Names } from './merged-guest.ts'
+import { mergedFields, type Fields, type Names } from './merged-fields.ts'
 import { scanNotices } from './scan-notices.ts'
 import type { ScanRepository } from './repository.ts'
 
 interface MakingGuests {
   repository: ScanRepository
   today: Day
-  /** Further writes in the same transaction. */
+  /** Marks the request as done, in the same transaction. */
   noteDone: (tx: Transaction) => Promise<void>
 }
 
 /**
- * Makes the holder of a scanned document a guest of a booking. A guest who is saved in that place keeps the guest type.
- * If the document lacks a field, the saved value may stay. Sex, birth date and citizenship need the same name. The
- * birth place needs the same birth date, and details of the document need the same number. If the document lacks
- * the birth date or number, the same name is enough. `dati` overrides all fields.
+ * Makes the holder of a scanned document a guest of a booking. `dati` overrides the fields of the document. For a field
+ * that the document lacks, the value saved in that place may stay: see `mergedFields`. Other saved fields, such as
+ * the guest type, stay.
  * @throws ScansioneNonTrovata, PrenotazioneNonTrovata, CampiNonValidi when the booking has no such place
  */
 export async function makeGuest (
@@ -35,7 +34,7 @@ export async function makeGuest (
   return await db.transaction(async (tx) => {
     // The booking is locked first, as in every deletion, because another order could deadlock.
     const guest = await placeGuest(tx, place, (saved) => (
-      { ...kept(saved, made.fields), ...dati, ...named(made, dati) }))
+      { ...mergedFields(saved, made.fields), ...dati, ...named(made, dati) }))
     await repository.find(tx, id, { lock: true })
     await repository.place(tx, id, place)
     await noteDone(tx)
@@ -60,6 +59,7 @@ function fieldsOf ({ docNum, issuingCountry, ...data }: ScanData, codes: GuestCo
   return { fields: { ...fields, nome, cognome }, given: data.name, avvisi }
 }
 
+/** The names to save. If `dati` has a surname, a single name that the document prints as given name stays one. */
 function named ({ fields, given }: Made, dati: Fields): Names {
   const nome = dati.cognome === undefined ? fields.nome : given
   return { nome: (dati.nome === undefined ? nome : dati.nome) ?? '', cognome: dati.cognome ?? fields.cognome }

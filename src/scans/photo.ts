@@ -7,7 +7,7 @@ import { readGuest, type ReadGuest } from '#src/scanning/index.ts'
 import { expectedVersions } from '#src/lib/etag.ts'
 import type { Day } from '#src/lib/time.ts'
 import { DocumentoNonLetto } from './errors.ts'
-import { kept, nameOf, type Fields, type Names } from './merged-guest.ts'
+import { mergedFields, nameOf, type Fields, type Names } from './merged-fields.ts'
 import { sameGuest } from './scan-notices.ts'
 
 type App = Pick<
@@ -19,8 +19,8 @@ interface Photo extends Required<PhotoBody> { booking: number }
  * Reads the photo of a document, and saves its holder as a guest of a booking, with the image. Both are saved, or
  * neither is.
  * @param signal aborted when the client disconnects
- * @throws DocumentoNonLetto (422), PrenotazioneNonTrovata, CampiNonValidi when the booking has no such place, and the
- * errors of `readDocument` and of `prepareImage`
+ * @throws DocumentoNonLetto (422), PrenotazioneNonTrovata, PrenotazioneModificata when `If-Match` is outdated,
+ * CampiNonValidi when the booking has no such place, and the errors of `readDocument` and of `prepareImage`
  */
 export async function savePhoto (
   app: App, request: FastifyRequest, { booking, image, guest_idx, side }: Photo, today: Day, signal: AbortSignal
@@ -63,7 +63,7 @@ export async function savePhoto (
 
 const PHOTO_FIELDS: readonly PhotoField[] = [...SCANNED_FIELDS, ...BIRTH_PLACE_FIELDS]
 
-/** The fields that no check digit confirms: without a valid zone all of them. */
+/** The fields that are only proposals. Without a valid zone these are all fields that were read. */
 function proposedBy ({ ospite, valid }: ReadGuest): readonly PhotoField[] {
   return valid === true ? ospite.proposti ?? [] : PHOTO_FIELDS.filter((name) => (ospite[name] ?? '') !== '')
 }
@@ -82,15 +82,17 @@ function mergedGuest (saved: SavedGuest | undefined, read: ReadGuest): Fields & 
   if (read.valid !== true && nameOf(saved) !== nameOf(read.ospite)) return { nome: saved.nome, cognome: saved.cognome }
   const proposed = proposedBy(read)
   const sure = Object.fromEntries(Object.entries(found).filter(([name]) => !proposed.includes(name as PhotoField)))
-  const change: Fields & Names = kept(saved, { ...sure, nome, cognome })
+  const change: Fields & Names = mergedFields(saved, { ...sure, nome, cognome })
   const open = proposed.filter((name) => change[name] === null || (change[name] === undefined && saved[name] === null))
   return { ...change, ...Object.fromEntries(open.map((name) => [name, found[name]])) }
 }
 
+/** A notice when the photo shows another name without a valid zone, so that nothing was changed. */
 function otherPerson (saved: SavedGuest | undefined, read: ReadGuest): Avviso[] {
   if (saved === undefined || read.valid === true || nameOf(saved) === nameOf(read.ospite)) return []
   const { cognome, nome } = read.ospite
-  const messaggio = `Il testo dice ${`${cognome} ${nome}`.trim()}, e non si può provare: l’ospite salvato resta com’è`
+  const holder = `${cognome} ${nome}`.trim()
+  const messaggio = `La foto indica ${holder}, ma la lettura non è sicura: l’ospite salvato non è cambiato`
   return [{ campo: 'cognome', messaggio }]
 }
 
@@ -100,13 +102,13 @@ function holderOf ({ ospite }: ReadGuest) {
   }
 }
 
-/** Divides the saved fields into proven and proposed fields, and lists the fields to complete. */
+/** Divides the fields from the photo into read and proposed ones, and lists the fields to complete. */
 function accountOf (
   ospite: PhotoData['ospite'], read: ReadGuest
 ): Pick<PhotoData, 'letti' | 'proposti' | 'da_completare'> {
   const proposed = proposedBy(read)
   const isWritten = (name: PhotoField) => (read.ospite[name] ?? '') !== '' && ospite[name] === read.ospite[name]
-  // A field is still to complete if the saved value equals the incomplete value on the document.
+  // A field is still to complete if the saved value equals the missing or incomplete value of the document.
   const missing = read.ospite.da_completare.filter((name) => (ospite[name] ?? '') === (read.ospite[name] ?? ''))
   const isComplete = (name: PhotoField) => isWritten(name) && !missing.includes(name)
   return {

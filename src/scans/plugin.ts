@@ -48,7 +48,7 @@ function scanReport (
 
 interface ScansOptions { config: Config, keys: Keys, clock: Clock }
 
-/** Scans of documents that users save. They are deleted with the guest or the booking. */
+/** Scans of documents that users save. A scan is deleted with its guest or booking, and when its retention ends. */
 const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, keys, clock }) => {
   const { files, eraseResponses } = app
   const repository = scanRepository(keys)
@@ -57,7 +57,7 @@ const scans: FastifyPluginAsyncTypebox<ScansOptions> = async (app, { config, key
   app.addPersonalDataReport(scanReport({ files, repository, retention }))
   app.addJob({
     name: 'scan-retention',
-    description: 'Elimina le scansioni dei documenti alla scadenza delle immagini, e quelle di nessun ospite',
+    description: 'Elimina le scansioni scadute dei documenti, anche quelle senza ospite',
     cron: '20 3 * * *',
     run: retention.purge
   })

@@ -46,6 +46,10 @@ export function scanRepository (keys: Keys) {
       return found
     },
 
+    /**
+     * A page of scans, newest first.
+     * @throws CampiNonValidi for an invalid cursor
+     */
     async page (
       db: Executor, booking: number | undefined, limit: number, cursor?: string
     ): Promise<{ rows: StoredScan[], next: Position | undefined }> {

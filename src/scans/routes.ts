@@ -25,7 +25,7 @@ import type { ScanRepository, StoredScan } from './repository.ts'
 import type { ScanRetention } from './scan-retention.ts'
 import { saveScan } from './save.ts'
 
-/** Scans in the form of the API. */
+/** Converts scans to the API's format. */
 async function present (
   { files, repository, retention }: { files: FileService, repository: ScanRepository, retention: ScanRetention },
   db: Executor,
@@ -56,7 +56,7 @@ function scanErrors ({ body }: Pick<RequestFields, 'body'>, today: Day): FieldEr
   ]
 }
 
-/** A birth date may be empty. Its day, or its month and day, may be 00. */
+/** Refuses a birth date in the future. An empty date and unknown parts (00) are allowed. */
 function birthErrors (birthDate: string, today: Day): FieldError[] {
   return birthDate > today ? [{ campo: 'birthDate', messaggio: 'è nel futuro' }] : []
 }
@@ -66,7 +66,7 @@ function missing (campo: string, other: string): FieldError {
 }
 
 const route = routesUnder('Scansione')
-const URL = '/api/v1/scansioni'
+const SCANS_URL = '/api/v1/scansioni'
 
 interface ScanRoutesOptions { repository: ScanRepository, retention: ScanRetention, clock: Clock }
 
@@ -136,7 +136,7 @@ const photoRoute = {
   )
 }
 
-/** Routes of document scans that users save before they belong to a guest. */
+/** Routes of saved document scans, and of the photo that becomes a guest at once. */
 export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (app, options) => {
   const { repository, retention, clock } = options
   const { db, files, audit, eraseResponses } = app
@@ -152,27 +152,27 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
       return { success: true, message: SAVED, id, avvisi }
     })
 
-  app.get(URL, listRoute, async (request, reply) => {
+  app.get(SCANS_URL, listRoute, async (request, reply) => {
     const { limit = DEFAULT_LIMIT, cursor, conteggio = cursor === undefined, prenotazione_id } = request.query
     const { rows, next } = await repository.page(db, prenotazione_id, limit, cursor)
     if (conteggio) reply.header('x-total-count', await repository.count(db, prenotazione_id))
-    if (next) reply.header('link', nextLink(URL, request.query, next))
+    if (next) reply.header('link', nextLink(SCANS_URL, request.query, next))
     return { data: await present(shown, db, rows) }
   })
 
-  app.get(`${URL}/:id`, getRoute, async (request) => {
+  app.get(`${SCANS_URL}/:id`, getRoute, async (request) => {
     const [data] = await present(shown, db, [await repository.find(db, request.params.id)])
     return { data: data! }
   })
 
-  app.get(`${URL}/:id/immagine`, pictureRoute, async (request, reply) => {
+  app.get(`${SCANS_URL}/:id/immagine`, pictureRoute, async (request, reply) => {
     const { id } = request.params
     const picture = (await picturesOf(files, db, [id])).get(id)
     if (!picture) throw new ScansioneNonTrovata()
     return await reply.sendObject(picture)
   })
 
-  app.delete(`${URL}/:id`, deleteRoute, async (request) => {
+  app.delete(`${SCANS_URL}/:id`, deleteRoute, async (request) => {
     const { id } = request.params
     await db.transaction(async (tx) => {
       await repository.find(tx, id, { lock: true })
@@ -189,7 +189,7 @@ export const scanRoutes: FastifyPluginAsyncTypebox<ScanRoutesOptions> = async (a
     return { data, status: 200 }
   })
 
-  app.post(`${URL}/:id/ospite`, guestRoute, async (request) => {
+  app.post(`${SCANS_URL}/:id/ospite`, guestRoute, async (request) => {
     const { id } = request.params
     const { prenotazione_id, guest_idx } = request.body
     const { ospite, avvisi } = await makeGuest(app, id, request.body, {

@@ -24,7 +24,8 @@ interface Saving {
 
 /**
  * Stores a document's data, encrypted, and its picture if the body has one.
- * @throws PrenotazioneNonTrovata, CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503)
+ * @throws PrenotazioneNonTrovata, CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), and the errors
+ * of the file storage
  */
 export async function saveScan (
   app: App, request: FastifyRequest, body: SaveScanBody, { repository, clock, signal }: Saving

@@ -6,7 +6,7 @@ import { encodingDoubt } from '#src/lib/wrong-encoding.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { expired, minor, type GuestCodes } from '#src/scanning/index.ts'
 
-/** Notices about a scan: about its holder, the document, and the guests of the same stay. */
+/** Notices about a scan: its names, its holder, its expiry, and the other guests of the booking. */
 export async function scanNotices (
   db: Executor, data: ScanData, place: GuestPlace | null, today: Day
 ): Promise<Avviso[]> {
@@ -23,7 +23,7 @@ export async function scanNotices (
 
 const NAMES = [['surname', 'Il cognome'], ['name', 'Il nome']] as const
 
-/** Codes of states that the police tables lack. */
+/** Warns about codes of states that the police tables lack. */
 export function unknownStates (
   { nationality, issuingCountry }: ScanData, { citizenship }: Pick<GuestCodes, 'citizenship'>
 ): Avviso[] {
@@ -33,7 +33,7 @@ export function unknownStates (
   })
 }
 
-/** Warns about a person with two documents, and about two people with one document. */
+/** Warns when another guest of the booking has the same name and birth date, or the same document number. */
 export async function sameGuest (
   db: Executor,
   data: Pick<ScanData, 'docNum' | 'surname' | 'name' | 'birthDate'>,
@@ -53,7 +53,7 @@ export async function sameGuest (
   })
 }
 
-/** Blanks and punctuation are optional in document numbers. */
-function lettersOf (number: string): string {
-  return number.toUpperCase().replace(/[^\p{L}\p{N}]/gu, '')
+/** Letters and digits in capitals, because blanks and punctuation are optional in names and document numbers. */
+function lettersOf (text: string): string {
+  return text.toUpperCase().replace(/[^\p{L}\p{N}]/gu, '')
 }

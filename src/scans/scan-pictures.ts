@@ -16,6 +16,7 @@ export const SAVED = 'Scansione salvata'
 
 interface ScanParts { files: FileService, repository: ScanRepository, eraseResponses: EraseResponses }
 
+/** The name of a scan's picture. Without an extension, the prefix of that name. */
 export function pictureName (id: number, extension: ImageExtension | ''): string {
   return `scansioni/${id}.${extension}`
 }
@@ -41,7 +42,7 @@ export async function discardScans (
   return await repository.remove(tx, ids)
 }
 
-/** Deletes scans. The audit log records the server as the actor. */
+/** Deletes scans, each in a transaction of its own. The audit log records the server as the actor. */
 export async function eraseScans (app: FastifyInstance, keys: Keys, ids: readonly number[]): Promise<void> {
   const { db, files, eraseResponses, audit } = app
   for (const id of ids) {

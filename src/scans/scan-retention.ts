@@ -18,8 +18,8 @@ type ScanStatus = ImageStatus | { stato: null, until: string }
 export type ScanRetention = ReturnType<typeof scanRetention>
 
 /**
- * Deletes a guest's scan, like the document images, some days after the receipt that covers the guest. Deletes a scan
- * without a guest as many days after it was saved, at the earliest on the next day.
+ * Deletes scans after `IMAGE_RETENTION_DAYS`. For a scan of a guest, the days start with the receipt that covers the
+ * guest, like for document images. For a scan without a guest, they start when it was saved, and are at least one.
  */
 export function scanRetention (
   app: Pick<FastifyInstance, 'db' | 'files' | 'audit' | 'log' | 'eraseResponses'>,
@@ -74,8 +74,8 @@ export function scanRetention (
   return {
     statusesOf,
     /**
-     * Deletes expired scans. If the process ends, the next run continues. A failure for one booking does not stop the
-     * others.
+     * Deletes expired scans. If the process ends, the next run continues. After a failure for one booking, the other
+     * scans are still deleted.
      * @throws the first failure, at the end
      */
     async purge (): Promise<void> {

@@ -1,12 +1,12 @@
-/** The kind of a document, as its code shows. Visas and residence permits are not identity documents. */
+/** The kind of a document. Visas and residence permits are not identity documents. */
 export type DocumentKind =
   | 'passport' | 'diplomatic-passport' | 'service-passport' | 'refugee-document' | 'electronic-card' | 'card' | 'crew'
   | 'driving-licence' | 'visa' | 'residence-permit' | 'other'
 
 /**
- * The first match gives the kind: ICAO Doc 9303 parts 4, 5, 7. The second letter of a passport is standardized only
- * since the eighth edition. PD means diplomatic, PO official, PR refugee, PL laissez-passer, PS and PT stateless people
- * and aliens.
+ * The kinds of document codes (ICAO Doc 9303 parts 4, 5, 7). The first match counts. The second letter of a passport is
+ * standardized only since the eighth edition. PD means diplomatic, PO official, PR refugee, PL laissez-passer, PS and
+ * PT stateless people and aliens.
  */
 const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^V/, 'visa'],
@@ -20,7 +20,7 @@ const KINDS: readonly (readonly [RegExp, DocumentKind])[] = [
   [/^[AIC]/, 'card']
 ]
 
-/** The kind of a document. All Italian cards with a zone are electronic. For other states the zone does not show it. */
+/** The kind that the document code of a zone means. All Italian cards with a zone are electronic. */
 export function documentKind (code: string, issuer: string): DocumentKind {
   // The United States print C1 or C2 on cards of permanent residents.
   if (issuer === 'USA' && /^C[12]$/.test(code)) return 'residence-permit'

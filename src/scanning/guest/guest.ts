@@ -2,11 +2,11 @@ import {
   BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso, type ParsedMrz, type ScannedGuest
 } from '#schemas/scanning.ts'
 import { firstDayOf, isBirthDate, isDay } from '#src/lib/time.ts'
-import type { BirthPlace, GuestCodes } from './codes-in-force.ts'
+import type { BirthPlace, GuestCodes } from './guest-codes.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
 import { writeFirst } from './holder-notices.ts'
 
-/** The reason why the fields of the document stay empty, by kind of document. */
+/** Notices for kinds without a police code: `tipo_documento` stays empty. */
 const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
   visa: 'È un visto: tipo, numero e luogo di rilascio si prendono dal passaporto',
   'residence-permit': 'È un permesso di soggiorno, che non è tra i documenti della Polizia: prendere tipo, numero e ' +
@@ -14,15 +14,15 @@ const NO_IDENTITY: Partial<Record<DocumentKind, string>> = {
   other: 'Il tipo di documento non si ricava dalla zona: sceglierlo da tipi_documento di GET /api/alloggiati/codici'
 }
 
-/** Kinds that are uncertain, because every state could choose the second letter freely until 2021. */
+/** Kinds read from the second letter of the code, which every state could choose freely until 2021. */
 const UNSURE: readonly DocumentKind[] = ['diplomatic-passport', 'service-passport', 'refugee-document']
 
-/** The parsed fields of a guest. `X` as sex and 00 in the birth date mean that the document does not contain it. */
+/** The fields of a document. `X` means that it shows neither M nor F. 00 in the birth date means an unknown part. */
 interface GuestDocument extends Pick<
   ParsedMrz, 'name' | 'surname' | 'birthDate' | 'docNumber' | 'documentCode' | 'nationality' | 'issuingCountry'
 > { gender: ParsedMrz['gender'] | 'X' }
 
-/** Codes of places that only the printed text has, not the zone. */
+/** Places that a document prints only outside the zone. */
 export interface PrintedPlaces { birthPlace?: BirthPlace | undefined, luogo_rilascio?: string | undefined }
 
 /** Converts a document to a guest, with warnings for the host. */
@@ -58,7 +58,7 @@ export function guestOf (
   }
 }
 
-/** Whether the document lacks a field, or a part of the birth date. */
+/** Whether a field is empty, or a birth date lacks a part. */
 function isIncomplete (name: keyof ScannedGuest, value: string): boolean {
   return value === '' || (name === 'data_nascita' && !isDay(value))
 }
@@ -73,7 +73,7 @@ function personOf ({ name, surname, gender, birthDate }: GuestDocument) {
   }
 }
 
-/** Gives advice on fields that a document may lack. */
+/** Notices about a single name, a missing sex and an incomplete birth date. */
 function lackNotices (
   { birthDate }: GuestDocument, { nome, cognome, sesso }: Pick<ScannedGuest, 'nome' | 'cognome' | 'sesso'>
 ): Avviso[] {

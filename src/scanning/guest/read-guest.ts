@@ -2,17 +2,21 @@ import type { OcrResponse } from '#schemas/ocr.ts'
 import type { Avviso, ScannedGuest } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
 import { parseDocument } from '../mrz/routes.ts'
-import type { GuestCodes } from './codes-in-force.ts'
+import type { GuestCodes } from './guest-codes.ts'
 
 /** A guest as read from the image of a document. */
 export interface ReadGuest {
   ospite: ScannedGuest
   avvisi: Avviso[]
-  /** Whether the zone's characters are legible and its check digits correct. Null without a zone. */
+  /**
+   * Whether all check digits are correct, no date is impossible, and all characters are legible. Null without a zone.
+   */
   valid: boolean | null
 }
 
-/** The guest of a read document: from its zone, else from its text. Undefined if neither names a guest. */
+/**
+ * The guest of a document: from its first zone, else from its text. Undefined without a zone and a guest in the text.
+ */
 export function readGuest (
   { zone: [zone], text, ospite, avvisi }: OcrResponse, facts: { today: Day, codes: GuestCodes }
 ): ReadGuest | undefined {

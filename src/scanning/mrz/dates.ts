@@ -1,6 +1,9 @@
 import { isBirthDate, isDay, type Day } from '#src/lib/time.ts'
 
-/** The reason why a date of a zone is invalid: it contains fillers or letters, or does not exist in the calendar. */
+/**
+ * The reason why a date of a zone is invalid: it contains fillers or 00 (`incomplete`) or letters (`unreadable`), or
+ * does not exist in the calendar (`impossible`).
+ */
 export type DateFault = 'incomplete' | 'unreadable' | 'impossible'
 
 /**
@@ -43,7 +46,7 @@ function dayOf (century: number, text: string): Day {
   return `${century + Number(text.slice(0, 2))}-${text.slice(2, 4)}-${text.slice(4)}`
 }
 
-/** An incomplete birth date with a year. */
+/** The known parts of an incomplete birth date. Empty when the year is unknown. */
 function partialBirthDate (text: string, century: number, today: Day): { partial?: string } {
   const month = /^\d\d$/.test(text.slice(2, 4)) ? text.slice(2, 4) : '00'
   const dates = [century, century - 1].map((each) => `${each}${text.slice(0, 2)}-${month}-00`)
@@ -51,7 +54,7 @@ function partialBirthDate (text: string, century: number, today: Day): { partial
   return partial === undefined ? {} : { partial }
 }
 
-/** Explains an incomplete date. */
+/** The fault of a date that is not `WHOLE`. */
 function notWhole (text: string) {
   if (/[A-Z]/.test(text)) return { fault: 'unreadable' as const, text }
   const isImpossible = isAbove(text.slice(2, 4), 12) || isAbove(text.slice(4), 31)

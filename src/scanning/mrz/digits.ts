@@ -1,4 +1,4 @@
-/** The character that fills the unused end of a field. */
+/** The character that fills the unused end of a field, and replaces blanks and punctuation. */
 export const FILLER = '<'
 const FILLER_CODE = FILLER.charCodeAt(0)
 /** Character code of the digit 0. The codes of the other digits follow. */
@@ -34,9 +34,9 @@ export function checkDigit (text: string): string {
   return String(weightedSum(text, 0, text.length) % 10)
 }
 
-/** True when this character is the check digit of the sum. False for a filler. */
-export function isDigitOf (sum: number, digit: number): boolean {
-  return digit - ZERO_CODE === sum % 10
+/** True when the character with this code is the check digit of the sum. False for a filler. */
+export function isDigitOf (sum: number, code: number): boolean {
+  return code - ZERO_CODE === sum % 10
 }
 
 /** True when the check digit after a field is correct. An empty field may have a filler instead. */

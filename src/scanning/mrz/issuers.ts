@@ -1,4 +1,4 @@
-// The package's main module would load country names in all 79 languages.
+// The package's main module would load country names in all its languages.
 import countries from 'i18n-iso-countries/index.js'
 
 /**

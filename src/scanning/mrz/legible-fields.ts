@@ -3,8 +3,8 @@ import type { CheckedField, FieldName, Layout, Place } from './layouts.ts'
 
 type LegibleField = keyof Leggibilita
 
-/** Response fields whose characters are all from one field of the layout. */
-const SINGLE: readonly (readonly [LegibleField, FieldName])[] = [
+/** Response fields, each with the layout field that contains it. */
+const SOURCES: readonly (readonly [LegibleField, FieldName])[] = [
   ['documentCode', 'code'],
   ['issuingCountry', 'issuer'],
   ['docNumber', 'number'],
@@ -32,7 +32,7 @@ function placesOf (layout: Layout, lines: readonly string[]): Map<LegibleField, 
   const { fields, composite, isChecked, longNumber } = layout
   const places = new Map<LegibleField, Place[]>()
   const put = (name: LegibleField, place: Place) => places.set(name, [...places.get(name) ?? [], place])
-  for (const [name, field] of SINGLE) {
+  for (const [name, field] of SOURCES) {
     const place = fields[field]
     if (place === undefined) continue
     const [line, from, to] = place

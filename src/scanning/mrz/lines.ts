@@ -6,8 +6,8 @@ import { layoutOf, LAYOUTS, type Layout } from './layouts.ts'
 interface CheckedLines { layout: Layout, lines: readonly string[] }
 
 /**
- * Validates lines. Lower case becomes upper case, and surrounding blanks are removed.
- * @throws CampiNonValidi for each line with an invalid character or length
+ * Normalizes and validates lines. Lower case becomes upper case, and surrounding blanks are removed.
+ * @throws CampiNonValidi with one error for each line that has an invalid character or length
  */
 export function checkLines (given: readonly string[]): CheckedLines {
   const lines = given.every(isPlain) ? given : given.map(plain)

@@ -1,16 +1,16 @@
 import type { Avviso } from '#schemas/scanning.ts'
 import type { Zone } from './parse.ts'
 
-/** Shorter words are too much alike to compare. */
+/** Shorter words often differ by one letter only, so they are not compared. */
 const MIN_WORD_LENGTH = 4
-/** Letters that zones spell with two (ICAO Doc 9303 part 3, section 6). */
+/** Letters that zones do not spell with their base letter, or that have none (ICAO Doc 9303 part 3, section 6). */
 const SPELLINGS: Readonly<Record<string, string>> = {
   Ä: 'AE', Ö: 'OE', Ü: 'UE', ß: 'SS', Æ: 'AE', Œ: 'OE', Ø: 'OE', Å: 'AA', Ñ: 'N', Þ: 'TH', Ð: 'D', Ł: 'L', Đ: 'D'
 }
 
 /**
- * Compares the names of a zone, which have no check digit, with the printed text. If the text lacks a name, but has a
- * word that differs from it by one letter, one of the two is misread.
+ * Compares the names of a zone, which have no check digit of their own, with the printed text. When the text lacks a
+ * word of a name, but has a word that differs by one letter, a notice says that one of the two may be misread.
  */
 export function nameNoticesFrom (text: string, { surname, given }: Pick<Zone, 'surname' | 'given'>): Avviso[] {
   const printed = wordsOf(text)

@@ -1,5 +1,5 @@
 /**
- * The forms of document numbers, by issuer and first letter of the document code: A is a letter, 0 a digit, X either.
+ * The forms of document numbers, by issuer and first letter of the document code: A is a letter, 0 a digit.
  * Lists only document types whose valid numbers all have these forms.
  */
 const FORMS: Readonly<Record<string, readonly string[]>> = {
@@ -18,7 +18,7 @@ const FORMS: Readonly<Record<string, readonly string[]>> = {
   'BRA P': ['AA000000']
 }
 
-const CLASSES: Readonly<Record<string, string>> = { A: '[A-Z]', 0: '\\d', X: '[A-Z\\d]' }
+const CLASSES: Readonly<Record<string, string>> = { A: '[A-Z]', 0: '\\d' }
 
 const PATTERNS = new Map(Object.entries(FORMS).map(([key, forms]) =>
   [key, new RegExp(`^(?:${forms.map((form) => form.replace(/./g, (each) => CLASSES[each]!)).join('|')})$`)]))

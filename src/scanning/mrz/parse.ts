@@ -12,7 +12,7 @@ interface DocumentNumber {
   optional: string
 }
 
-/** Reads a number that fits into its field. The check digit is mandatory. */
+/** Reads a number that fits into its field. Without a check digit the number is not correct. */
 function shortNumber (lines: readonly string[], field: Place, optional: Place): DocumentNumber {
   const line = lines[field[0]]!
   return {
@@ -40,7 +40,7 @@ function longNumber (lines: readonly string[], field: Place, optional: Place): D
   }
 }
 
-/** The parsed zone. Codes are as printed, without fillers. `''` means that the zone has no value. */
+/** The parsed zone. Codes are as printed, without trailing fillers. `''` means that the zone has no value. */
 export interface Zone extends Names {
   layout: Layout
   code: string
@@ -54,12 +54,12 @@ export interface Zone extends Names {
   optional: string
   further: string
   checks: MrzChecks
-  /** Whether all check digits are correct, and all dates exist in the calendar. */
+  /** Whether all check digits are correct, and no date is impossible. Incomplete dates are allowed. */
   valid: boolean
 }
 
 /**
- * Parses the lines of a layout. It never throws: `checks` lists wrong digits.
+ * Parses the lines of a layout. Wrong check digits and impossible dates are false in `checks`. They throw no error.
  * @param lines number and length of the layout, characters A-Z, 0-9 and `<`
  * @param today decides the century of two-digit years
  */
@@ -111,7 +111,7 @@ function check ({ fields, isChecked }: Layout, lines: readonly string[], name: C
   return hasValidDigit(lines[place[0]]!, place[1], place[2])
 }
 
-/** Checks the composite digit, which is mandatory. */
+/** Checks the composite digit. A filler instead of the digit is wrong. */
 function isCompositeCorrect ({ at, over }: Composite, lines: readonly string[]): boolean {
   let sum = 0
   let before = 0

@@ -28,7 +28,7 @@ export function present (zone: Zone, legibility?: Leggibilita): ParsedMrz {
   }
 }
 
-/** The check of an illegible field is false. Then the composite check is false too, because it covers that field. */
+/** The check of an illegible field becomes false, and so does the composite check, which covers that field. */
 function legibleChecks (checks: MrzChecks, legibility: Leggibilita | undefined): MrzChecks {
   const illegibleNames = MRZ_CHECKS.filter((name) => illegible(legibility).includes(name))
   if (illegibleNames.length === 0) return checks

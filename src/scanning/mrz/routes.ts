@@ -2,7 +2,7 @@ import type { FastifyPluginAsyncTypebox } from '@fastify/type-provider-typebox'
 import { type ParsedMrz, ParseMrzResponse, ParseMrzBody } from '#schemas/scanning.ts'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { Clock, Day } from '#src/lib/time.ts'
-import type { GuestCodes } from '../guest/codes-in-force.ts'
+import type { GuestCodes } from '../guest/guest-codes.ts'
 import { documentKind } from '../guest/document-kind.ts'
 import { guestOf, type PrintedPlaces } from '../guest/guest.ts'
 import { birthPlaceIn, issuingComune } from '../printed/printed-places.ts'
@@ -20,7 +20,7 @@ const parseRoute = route({ access: 'auth' }, 'parseMrz', 'Legge le righe della z
 
 /**
  * Reads a zone, and the places that the text of an Italian card prints.
- * @throws CampiNonValidi, which names a wrong line
+ * @throws CampiNonValidi for lines with an invalid character or length
  */
 export function parseDocument (
   { lines: written, text = '', leggibilita }: ParseMrzBody, { today, codes }: { today: Day, codes: GuestCodes }
@@ -49,7 +49,7 @@ function printedPlaces (
   }
 }
 
-/** Parses lines of a zone. Does not store them. */
+/** The route that parses the lines of a zone. It stores nothing. */
 export const mrzRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
   app.post('/api/mrz/parse', parseRoute, async ({ body }) =>
     parseDocument(body, { today: clock.today(), codes: await app.guestCodes() }))

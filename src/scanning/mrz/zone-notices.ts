@@ -23,7 +23,7 @@ const DATE_FAULTS: Readonly<Record<DateFault, string>> = {
   impossible: 'non è un giorno del calendario'
 }
 
-/** The fields that an image may not show well. */
+/** The Italian names of the fields that an image may not show well. */
 const UNSEEN: Readonly<Record<keyof Leggibilita, string>> = {
   documentCode: 'La sigla del documento',
   issuingCountry: 'Lo Stato che ha emesso il documento',
@@ -63,7 +63,7 @@ const noExpiry: Avviso[] = [
   { campo: 'expiryDate', messaggio: 'È una carta d’identità francese del vecchio tipo: la zona non dice la scadenza' }
 ]
 
-/** Whether a check digit is wrong. False for a date that does not exist, which has its own warning. */
+/** Whether a check digit is wrong. False for an impossible date, which has its own warning. */
 function failed ({ checks, birth, expiry }: Zone, name: keyof MrzChecks): boolean {
   const date = name === 'birthDate' ? birth : name === 'expiryDate' ? expiry : undefined
   return checks[name] === false && date?.fault !== 'impossible'

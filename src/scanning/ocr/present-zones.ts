@@ -26,13 +26,13 @@ export function presentZones (zones: readonly SeenZone[], text: string, today: D
       parsed: present(zone, legibility),
       leggibilita: legibility,
       avvisi: [...zoneNotices(zone, today, legibility), ...nameNoticesFrom(text, zone)],
-      isLucky: zone.valid
+      isValidOnPaper: zone.valid
     }
   })
   const [first] = read
-  // Clients may send `mrz` to `mrz/parse`, where its correct check digits would make illegible characters valid.
-  const mrz = first === undefined || (first.isLucky && !first.parsed.valid) ? null : first.lines
-  return { mrz, zone: read.map(({ isLucky, ...zone }) => zone), avvisi: imageNotices(zones) }
+  // Clients may send `mrz` to `mrz/parse`, which does not know its legibility, and would call these lines valid.
+  const mrz = first === undefined || (first.isValidOnPaper && !first.parsed.valid) ? null : first.lines
+  return { mrz, zone: read.map(({ isValidOnPaper, ...zone }) => zone), avvisi: imageNotices(zones) }
 }
 
 function imageNotices (zones: readonly SeenZone[]): Avviso[] {

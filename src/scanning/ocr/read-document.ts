@@ -26,7 +26,7 @@ export interface TextSource {
   kind: TextReaderKind
   /** True when the engine detects the orientation itself. */
   turnsByItself: boolean
-  /** @throws an error of the catalogue with status 413, 502 or 503 */
+  /** @throws an error with status 413, 502 or 503 */
   read (scene: Scene, options: TextOptions): Promise<string>
 }
 
@@ -34,8 +34,8 @@ export interface TextSource {
 export interface Reading { caller: string, signal: AbortSignal }
 
 /**
- * Reads documents. The MRZ reader finds the zone while an OCR engine reads the text.
- * @throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), and the errors of the OCR engine
+ * Returns a function that reads documents. The MRZ reader finds the zone while an OCR engine reads the text. The
+ * function throws CampiNonValidi, ContenutoTroppoGrande (413), ServizioOccupato (503), or an error of the OCR engine.
  */
 export function documentReader (
   app: Pick<FastifyInstance, 'images' | 'zoneWorkers' | 'guestCodes'>,
@@ -85,7 +85,7 @@ export function documentReader (
   }
 }
 
-/** Control characters except line ends become blanks, because OCR text is untrusted. */
+/** Control characters except line feeds become blanks, because OCR text is untrusted. */
 function plain (text: string): string {
   // eslint-disable-next-line no-control-regex
   return text.replace(/[\u0000-\u0009\u000b-\u001f\u007f]/g, ' ').toWellFormed()

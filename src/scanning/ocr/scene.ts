@@ -20,8 +20,9 @@ export interface Scene {
   jpeg: Uint8Array | null
 }
 
-/** Maximum longer side in pixels. A larger image takes more time and gives no better text. */
+/** Maximum longer side in pixels, for the zone reader and for an external provider. */
 const SIDE = 2400
+/** The same for the local OCR engine. A larger image takes more time and gives no better text. */
 const TEXT_SIDE = 1600
 const PROVIDER_QUALITY = 85
 /**
@@ -32,7 +33,7 @@ const NOISE = { share: 0.2, difference: 48 }
 
 const inside = (side: number) => ({ width: side, height: side, fit: 'inside', withoutEnlargement: true }) as const
 
-/** A worker task. It decodes the image once for all readers. */
+/** A worker task that decodes the image once for all readers. */
 export default async function scene ({ bytes, text }: ScenePayload): Promise<Opened<Scene>> {
   return await withImage(bytes, async (image) => {
     const { data, info } = await image

@@ -1,5 +1,5 @@
 import { addDays, type Day } from '#src/lib/time.ts'
-import type { GuestCodes } from '../guest/codes-in-force.ts'
+import type { GuestCodes } from '../guest/guest-codes.ts'
 import { DATE, dayOf, DIGIT, lettersOf, linesOf, nameOf, toDigits } from './noisy-text.ts'
 import { birthPlaceOf, PLACE } from './printed-places.ts'
 import type { PrintedDocument } from './printed-document.ts'
@@ -22,9 +22,9 @@ const TAX_CODE = /\b[A-Z]{6}(\d{2})([ABCDEHLMPRST])(\d{2})[A-Z]\d{3}[A-Z]\b/
 const MONTHS = 'ABCDEHLMPRST'
 /** A tax code adds this to the day of a woman's birth. */
 const WOMAN = 40
-/** The youngest driver of a moped, in days. */
+/** The age of the youngest holder, who may drive a moped, in days. */
 const YOUNGEST = 14 * 365
-/** The longest validity, in days. */
+/** An upper bound for the validity, in days. */
 const VALID = 15 * 366
 
 /** Reads the text of an Italian licence. Undefined for any other text. */
@@ -55,7 +55,7 @@ export function readLicence (text: string, today: Day, codes: GuestCodes): Print
   }
 }
 
-/** The first value that `value` returns for the groups of a match. */
+/** The first value that `value` returns for the groups of a matching line. */
 function first (
   lines: readonly string[], pattern: RegExp, value: (groups: (string | undefined)[]) => string | undefined
 ): string | undefined {
@@ -74,7 +74,7 @@ function numberOf (text: string): string | undefined {
   return digits === undefined ? undefined : `${province}${toDigits(digits)}${check}`
 }
 
-/** The sex in a tax code (4d) of the same birth date. */
+/** The sex in the tax code (field 4d). Undefined unless the tax code has the same birth date. */
 function sexOf (text: string, born: Day): 'M' | 'F' | undefined {
   const [, year, month = '', day] = TAX_CODE.exec(text.toUpperCase()) ?? []
   const isWoman = Number(day) > WOMAN

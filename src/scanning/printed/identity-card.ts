@@ -1,12 +1,12 @@
 import { addDays, type Day } from '#src/lib/time.ts'
-import type { GuestCodes } from '../guest/codes-in-force.ts'
+import type { GuestCodes } from '../guest/guest-codes.ts'
 import { DATE, dayOf, DIGIT, lettersOf, linesOf, nameOf, toDigits, toLetters } from './noisy-text.ts'
 import { birthPlaceIn, birthPlaceOf, issuingComune, PLACE } from './printed-places.ts'
 import type { PrintedDocument } from './printed-document.ts'
 
 /* Italian identity cards without their MRZ: the paper card, which has none, and the front of the electronic card. */
 
-/** The words of a label in the languages of the card. */
+/** A label in the languages of the card, and the words after it. */
 const SURNAME = /^\W*COGNOME\b(?:\W*(?:SURNAME|NACHNAME|NOM)\b)?(.*)$/u
 const GIVEN = /^\W*NOME\b(?:\W*(?:NAME|VORNAME|PR[EÉ]NOM)\b)?(.*)$/u
 const BORN = new RegExp(`NAT[OA] ?I[IL1]\\W*${DATE}`, 'u')
@@ -16,7 +16,7 @@ const EXPIRY = new RegExp(`(?:SCADENZA|SCADE IL|VALIDA? FINO AL|EXPIRY)\\D{0,20}
 const PAPER_NUMBER = new RegExp(`(?:^|[^A-Z0-9])([A-Z]{2}) ?[.-]?(${DIGIT}{7})(?![A-Z0-9])`, 'u')
 const ELECTRONIC_NUMBER = new RegExp(`(?:^|[^A-Z0-9])(C[A-Z])(${DIGIT}{5})([A-Z]{2})(?![A-Z0-9])`, 'u')
 const SEX = /^\W*([MF])\W+\d{3}\b/
-/** The longest validity, in days. */
+/** An upper bound for the validity, in days. */
 const VALID = 11 * 366
 
 /** Reads the text of an Italian identity card. Undefined for any other text. */

@@ -1,6 +1,6 @@
 import { isDay, type Day } from '#src/lib/time.ts'
 
-/* Text of a document as OCR reads it: with dot leaders, stray marks, and letters and digits that OCR has confused. */
+/* Text of a document as OCR returns it: with dot leaders, stray marks, and confused letters and digits. */
 
 const TO_LETTERS: Readonly<Record<string, string>> = { 0: 'O', 1: 'I', '|': 'I', 5: 'S', 8: 'B' }
 const TO_DIGITS: Readonly<Record<string, string>> = {
@@ -40,8 +40,8 @@ export function nameOf (text: string | undefined): string | undefined {
 }
 
 /**
- * The day of `DATE`'s three groups. With a year of two digits, it is the latest possible day up to `last`.
- * Undefined if the calendar has no such day.
+ * The day of `DATE`'s three groups. With a year of two digits, it is the latest possible day up to `last`. Undefined if
+ * the calendar has no such day, or it is after `last`.
  */
 export function dayOf (day = '', month = '', year = '', last: Day): Day | undefined {
   const [dd, mm, yy] = [toDigits(day), toDigits(month), toDigits(year)]

@@ -1,6 +1,6 @@
 import { SCANNED_FIELDS, type Avviso, type ScannedGuest } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { GuestCodes } from '../guest/codes-in-force.ts'
+import type { GuestCodes } from '../guest/guest-codes.ts'
 import { birthPlaceFields } from '../guest/guest.ts'
 import { expired, minor } from '../guest/holder-notices.ts'
 import { readLicence } from './driving-licence.ts'
@@ -8,7 +8,7 @@ import { readCard } from './identity-card.ts'
 
 /**
  * Proposes a guest from the text of an Italian driving licence or identity card. Such a text has no check digits, so
- * every field is a proposal. Undefined for another text, and without a surname.
+ * every field is a proposal. Undefined for any other text, and without a surname.
  */
 export function printedGuest (
   text: string, today: Day, codes: GuestCodes

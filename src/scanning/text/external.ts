@@ -37,7 +37,7 @@ const ERRORS: Readonly<Record<ProviderFault, new () => Error>> = {
 }
 
 /**
- * Reads texts with the configured provider. The provider gets the image without metadata. Errors and logs contain
+ * A text source that uses an external provider. The provider gets the image without metadata. Errors and logs contain
  * neither the key nor the provider's messages.
  */
 export function externalProvider ({ name, url, key, log, timeoutMs = TIMEOUT_MS }: ExternalSettings): TextSource {

@@ -11,7 +11,7 @@ export interface TextEngineOptions {
   /** Maximum pages that wait, and the maximum milliseconds of the wait. */
   waiting?: number
   waitMs?: number
-  /** Number of pages after which the thread is replaced, because the library's memory never shrinks. */
+  /** Number of pages after which the thread ends, because the library's memory never shrinks. */
   readingsMax?: number
   /** Milliseconds after which an idle thread ends. */
   idleMs?: number
@@ -26,7 +26,7 @@ export interface TextEngine {
    * page never left the queue (503)
    */
   read (request: TextRequest, caller: string, signal?: AbortSignal): Promise<string>
-  /** Number of running threads. 0 before the first image. */
+  /** Number of running reading threads: 0 or 1. 0 before the first page, and after an idle time. */
   threads (): number
   close (): Promise<void>
 }
@@ -66,7 +66,7 @@ export function textEngine ({
   }
 }
 
-/** One thread. The first page starts it, and it is replaced after `readingsMax` pages. */
+/** One thread, which the first page starts. After `readingsMax` pages it ends, and the next page starts another. */
 function readingThread (script: URL, readingsMax: number) {
   let thread: Worker | undefined
   let readings = 0

@@ -4,7 +4,7 @@ import { columnOf, type Measured, type Strip } from './strip.ts'
 /** A line of a zone in an image: its strip, and the columns of its characters there. */
 interface PlacedLine { places: readonly number[], strip: Pick<Strip, 'width' | 'scale'>, line: Measured }
 
-/** Lines that are shifted by more than this share of a capital's height are not aligned. */
+/** Lines that are shifted by this share of a capital's height or more are not aligned. */
 const LEEWAY = 0.6
 
 /**
@@ -20,8 +20,9 @@ export function isAligned (lines: readonly PlacedLine[]): boolean {
 }
 
 /**
- * The first column in which each line may begin: where the line that begins furthest right begins. Undefined when all
- * lines begin there. Marks beside a line, or blank paper, may look like its first characters.
+ * For each line, the first column in which it may begin, so that no line begins left of the one that begins furthest
+ * right. Undefined when all lines are aligned there. Marks beside a line, or blank paper, may look like its first
+ * characters.
  */
 export function commonBeginning (lines: readonly PlacedLine[]): number[] | undefined {
   const [first] = lines

@@ -3,10 +3,10 @@ import { ALPHABET, BETWEEN, COLUMN, column, type Columns } from './network.ts'
 /** The log likelihood of each alphabet character at one position of a line. */
 export type Cell = Float32Array
 
-/** The characters of a line: their likelihoods, and their columns. */
+/** The characters of a line: their likelihoods, and their columns. `score` compares placements of one line. */
 export interface Cells { score: number, cells: Cell[], places: number[] }
 
-/** Maximum deviation from the usual distance of characters, and its cost. */
+/** Maximum deviation from the usual distance of characters, as a share, and its cost. */
 const LEEWAY = 0.18
 const STRETCH_COST = 9
 /** Lower limit of log likelihoods, because smaller values give no information. */
@@ -15,8 +15,8 @@ const FLOOR = -12
 const LENGTHS = [1, 1.05, 0.95]
 
 /**
- * Finds the `count` columns with the characters of a line (Viterbi). Their distances are nearly equal, and the network
- * is most certain of a character there. Undefined when they do not fit.
+ * Finds the `count` columns with the characters of a line (Viterbi): columns at nearly equal distances where the
+ * network is most certain of a character. Undefined when so many characters do not fit into the strip.
  * @param textLength pixels of the strip from the first character to the last
  * @param first the first column in which the line may begin
  */

@@ -5,7 +5,7 @@ export interface Gray {
   readonly height: number
 }
 
-/** Takes the brightest of red, green and blue. Coloured prints vanish, and black stays. */
+/** Takes the brightest of red, green and blue. Coloured print becomes bright, and black print stays black. */
 export function brightest (rgb: Uint8Array, width: number, height: number): Gray {
   const data = new Uint8Array(width * height)
   for (let at = 0; at < data.length; at++) data[at] = Math.max(rgb[3 * at]!, rgb[3 * at + 1]!, rgb[3 * at + 2]!)

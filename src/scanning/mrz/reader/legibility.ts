@@ -19,7 +19,7 @@ export type Fault = 'ombra' | 'riflesso' | 'mosso' | 'dito' | 'inclinata'
 
 interface Sight {
   characters: Legibility[][]
-  /** The sum of the margins in both views that makes a doubtful character legible. Infinity: no sum does. */
+  /** The sum of the margins in both views that makes a doubtful character legible. Infinity: no sum suffices. */
   neededSum: number[][]
   faults: Fault[]
 }
@@ -39,7 +39,7 @@ interface CharacterSight extends Ink {
   margin: number
   /** By how much this character is less likely than the likeliest that the layout allows here. */
   gap: number
-  /** By how much it is less likely than the likeliest of all. */
+  /** By how much this character is less likely than the likeliest of all. */
   oddity: number
   isFiller: boolean
   isLetterOfName: boolean
@@ -86,7 +86,7 @@ const LIGHT = { shadow: 0.6, glare: 245 }
 
 /**
  * Judges which characters of a reading the image really shows. Ignores check digits.
- * @param hasOneLength false when lines that begin like these may be longer, so that only empty paper ends them
+ * @param hasOneLength false when the lines may be the beginning of longer ones. Only empty paper then proves their end
  */
 export function sightOf (
   lines: readonly SeenLine[], { lines: read, margins }: Reading, confidence: number, hasOneLength: boolean
@@ -159,7 +159,7 @@ function judge (
   return { legibility: 'dubbia', neededSum: isLikely ? Math.max(minSum, neededSum) : Infinity, fault }
 }
 
-/** False for a worn filler: where the ink comes off, letters may have lost a part, too. */
+/** False for a worn filler. Where the ink has come off, letters may have lost a part, too. */
 function isHiddenOrWhole ({ ink, paper, height }: CharacterSight, usual: { ink: number, height: number }): boolean {
   return ink < BOUNDS.ink * usual.ink || paper > LIGHT.glare || height >= FILLER_HEIGHT * usual.height
 }
@@ -218,7 +218,7 @@ function isQuiet ({ strip, places }: SeenLine, beside: -1 | 1, { paper }: Charac
   return quantile(values, 0.06) > bound
 }
 
-/** True when the paper after the last character is as bright as the paper around it. A finger seldom is. */
+/** True when the paper after the last character is as bright as the paper around that character. A finger seldom is. */
 function isSamePaper ({ strip, places }: SeenLine, { paper }: CharacterSight, usualInk: number): boolean {
   const [from, to] = [0.6, 2].map((part) => centreOf(places.at(-1)!) + part * pitchOf(places)) as [number, number]
   const values = valuesIn(strip, from, to)

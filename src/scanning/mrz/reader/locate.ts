@@ -26,7 +26,7 @@ export function locate (picture: Gray, searchWidth: number, part = 1): Block[] {
   return found.map(({ lines, score }) => ({ score, lines: lines.map((line) => enlarged(line, scale)) }))
 }
 
-/** Groups each line with near, parallel lines of similar length below it. Single lines are dropped. */
+/** Groups each line with up to two near, parallel lines of similar length below it. Single lines are dropped. */
 function blocksOf (blobs: readonly Blob[]): Line[][] {
   const fromTop = blobs.toSorted((a, b) => a.y - b.y)
   return fromTop.map((first, at) => {

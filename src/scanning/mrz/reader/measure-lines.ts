@@ -14,8 +14,8 @@ const SLANTS = Array.from({ length: 17 }, (_, n) => (n - 8) * 0.045)
 interface Band { at: number, y: number, height: number }
 
 /**
- * Measures the lines of one zone. All have the same print. A line with an outlying height gets the median height, and
- * all lines get the other medians.
+ * Measures the lines of one zone, which all have the same print. A line with an outlying height gets the median height.
+ * All lines get the same taper and the median slant.
  */
 export function measureLines (picture: Gray, lines: readonly Line[]): Measured[] {
   const measured = lines.map((line) => measure(picture, line))
@@ -67,7 +67,7 @@ function bandOf ({ pixels, width, height }: Strip, part: number): Band {
   return { at: (2 * part + 1) / PARTS - 1, y: (top + bottom + 1) / 2, height: bottom + 1 - top }
 }
 
-/** A parabola through the middles of the bands, or a straight line when they do not clearly bend. */
+/** A parabola through the middles of the bands, or a straight line when the bands are few or do not clearly bend. */
 function curve (bands: readonly Band[]): { offset: number, slope: number, bend: number } {
   const straight = fitted(bands, false)
   const bent = bands.length > 4 ? fitted(bands, true) : straight

@@ -30,7 +30,7 @@ export interface Found {
   neededSum: number[][]
   /** The number of characters with a small margin. */
   weak: number
-  /** The number of characters that are not seen well. */
+  /** The number of characters whose legibility is not `buona`. */
   doubts: number
   /** The distance of characters in the image, in pixels. */
   pitch: number
@@ -42,7 +42,7 @@ export interface Found {
 const PROOF_COSTS = 9
 /** Minimum confidence of a zone. Without valid check digits, only this distinguishes a zone from other text. */
 const GATE = { valid: -0.8, other: -0.3 }
-/** The largest slant that is measured, which is a shear by 20 degrees. */
+/** A slant near the largest that is measured, 0.36, which is a shear by 20 degrees. */
 const SKEWED = 0.35
 /** The share of a zone's characters that decide whether it passes `GATE`: those with the highest likelihood. */
 const DECISIVE_SHARE = 0.9
@@ -52,12 +52,12 @@ const WEAK = 3
 /** A valid reading with at least this confidence needs no second view. */
 const CRISP = -0.008
 
-/** Reads a block as each layout with that number of lines, and returns the best reading. */
+/** Reads a block as each layout with that number of lines, plain and sharpened. Returns the best reading. */
 export function readBlock (picture: Gray, { lines }: Block, network: Network, today: Day): Found | undefined {
   const measured = measureLines(picture, lines)
   const plain = readView(picture, measured, network, today, 'plain')
   if (plain?.valid && plain.confidence >= CRISP) return plain
-  // Capitals of OCR-B are as high as their distance, which blur and fillers change less than the measured height.
+  // In OCR-B a capital is as high as the pitch. Blur and fillers change the measured height more than the pitch.
   const scaled = plain === undefined ? measured : measured.map((line) => ({ ...line, cap: plain.pitch }))
   const sharpened = readView(picture, scaled, network, today, 'sharpened')
   if (plain === undefined || sharpened === undefined) return plain ?? sharpened
@@ -167,14 +167,14 @@ function blameSkew (fault: Fault): Fault {
   return fault === 'mosso' ? 'inclinata' : fault
 }
 
-/** The mean log likelihood of most characters. The others may lie below a finger or a reflection. */
+/** The mean log likelihood of the likeliest 90% of the characters. A finger or a reflection may cover the others. */
 function confidenceOfMost (lines: readonly string[], cells: readonly Cell[][]): number {
   const logs = lines.flatMap((line, n) => [...line].map((char, at) => cells[n]![at]![ALPHABET.indexOf(char)]!))
   const most = logs.toSorted((a, b) => b - a).slice(0, Math.ceil(logs.length * DECISIVE_SHARE))
   return most.reduce((a, b) => a + b) / most.length
 }
 
-/** An image with doubtful characters and no other fault is not sharp enough. */
+/** Doubtful characters without another fault mean that the image is not sharp enough. */
 function faultsOf (faults: Fault[], doubts: number): Fault[] {
   return doubts > 0 && faults.length === 0 ? ['mosso'] : faults
 }

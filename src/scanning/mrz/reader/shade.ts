@@ -7,7 +7,7 @@ import { closed } from './dark-strokes.ts'
 const WINDOWS = { tall: { width: 11, height: 25 }, wide: { width: 21, height: 9 } }
 export type Window = keyof typeof WINDOWS
 
-/** The strip as in even light: print relative to the paper around it. Shadows and their edges vanish. */
+/** The strip in even light: the brightness of each pixel relative to the paper around the pixel. */
 export function withoutShade (
   { pixels, width, height }: { pixels: Float32Array, width: number, height: number }, window: Window
 ): Float32Array {

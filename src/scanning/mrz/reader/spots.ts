@@ -22,14 +22,14 @@ export interface Step {
 }
 
 const WEIGHTS = [7, 3, 1] as const
-/** Log likelihood penalties. Reading errors are rarer than documents that violate their layout. */
+/** Log likelihood penalty of a character that the layout does not allow. Some documents violate their layout. */
 const UNUSUAL = -6
-/** The penalty for digits in names, which few documents have. */
+/** The penalty for digits in names. Very few documents have them. */
 const VERY_UNUSUAL = -12
-/** The penalty for letters in dates and check digits, which no document has. */
+/** The penalty for letters in dates and check digits. No document has them. */
 export const IMPOSSIBLE = -60
 
-/** True for the characters of names, which no check digit covers. */
+/** True for a position of a name. */
 export function isOfName ({ costs }: Spot): boolean {
   return costs[ALPHABET.indexOf('0')] === VERY_UNUSUAL
 }

@@ -17,8 +17,8 @@ const SEEN = { filler: 7, other: 20 }
 export const ENDED: Cell = Float32Array.from(ALPHABET, (char) => char === '<' ? 0 : -100)
 
 /**
- * The cells of a zone, with `ENDED` after the end of each name. Unchanged for a layout where only the fillers show how
- * long a line is.
+ * The cells of a zone, with `ENDED` after the end of each name. Unchanged for a layout without `hasOneLength`, because
+ * only the fillers show the length of its lines.
  */
 export function withNamesEnded ({ layout }: Readable, cells: readonly Cell[][]): Cell[][] {
   const { fields } = layout
@@ -47,7 +47,10 @@ function marginOfFiller (cell: Cell): number {
   return cell[FILLER]! - cell.reduce((most, log, char) => char === FILLER ? most : Math.max(most, log), -Infinity)
 }
 
-/** False for a visa of 36 characters, which may be the beginning of one of 44. Passports alone begin with P. */
+/**
+ * False for a visa with lines of 36 characters, which may be the beginning of a visa with lines of 44. Other layouts of
+ * 36 and 44 characters differ in the first letter, because only passports begin with P.
+ */
 export function hasOneLength ({ name }: Layout): boolean {
   return name !== 'MRV-B'
 }
@@ -61,8 +64,9 @@ export function looksLikeZone ({ fields: { issuer } }: Layout, lines: readonly s
 }
 
 /**
- * The positions of characters that break the rules of their field. No check digit makes them right.
- * @param isEasy false for a zone that is hard to read: its number also needs a form that its issuer uses
+ * The positions of characters that violate the rules of their field. Correct check digits do not make them legible.
+ * @param isEasy false for a zone that is hard to read. Then a document number is odd, too, if its issuer does not use
+ * its form. The number of an Italian card is checked in every zone
  */
 export function oddPlaces ({ layout, spots }: Readable, lines: readonly string[], isEasy: boolean): Place[] {
   const { fields } = layout

@@ -62,7 +62,7 @@ function join (left: Blob, right: Blob): Blob {
   return { x, y, angle, length, thickness, pixels, fill: pixels / (length * thickness) }
 }
 
-/** The darkness of each pixel relative to its paper. It is the same in light and in shadow. */
+/** The darkness of each pixel relative to the paper around it, so that light and shadow do not matter. */
 function relativeStrokes (picture: Gray, strokeWidth: number, strokeHeight: number): Uint8Array {
   const paper = closed(picture, strokeWidth, strokeHeight)
   return paper.map((value, at) => 255 * (value - picture.data[at]!) / Math.max(DARKEST_PAPER, value))

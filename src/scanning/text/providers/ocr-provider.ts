@@ -17,7 +17,7 @@ export interface OcrProvider {
   read (status: number, body: unknown): ProviderReading
 }
 
-/** The error that the status alone shows. Undefined for other statuses. */
+/** The error that the status alone shows. Undefined for 200. */
 export function statusFault (status: number): ProviderFault | undefined {
   if (status === 401 || status === 403) return 'key'
   if (status === 413) return 'too-large'

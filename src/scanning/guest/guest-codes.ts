@@ -2,7 +2,7 @@ import fp from 'fastify-plugin'
 import type { Day } from '#src/lib/time.ts'
 import type { DocumentKind } from './document-kind.ts'
 
-/** A place of birth as police codes. `label` is its readable name. Abroad, `comune` and `provincia` are empty. */
+/** A place of birth as police codes. `label` is its readable name. Abroad, `comune` and `provincia` are `''`. */
 export interface BirthPlace { stato: string, comune: string, provincia: string, label: string }
 
 /** Looks up police codes in the current tables. Each function returns undefined without a match. */
@@ -16,7 +16,7 @@ export interface GuestCodes {
   birthPlace (name: string, province: string, born: Day): BirthPlace | undefined
   /** The only state abroad with this name or ISO code, as a place of birth. */
   birthState (name: string): BirthPlace | undefined
-  /** The only comune with this name on a day. The sign of a province names its capital. */
+  /** The only comune with this name on a day. The abbreviation of a province (`RM`) means its capital. */
   comune (name: string, day: Day): string | undefined
 }
 
@@ -26,7 +26,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Registers the source of codes, because scanning cannot import the area that has the tables. */
     provideGuestCodes (source: Source): void
-    /** Looks up the current codes. Without a source it finds none. Only scanning uses it. */
+    /** Looks up the current codes. Without a registered source every lookup returns undefined. */
     guestCodes: Source
   }
 }
