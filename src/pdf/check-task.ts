@@ -15,7 +15,10 @@ const BY_VALUE = new Set<Problem>([
   'VALORE_NON_VALIDO', 'STILE_NON_AMMESSO', 'COLLEGAMENTO_NON_AMMESSO', 'DATI_NON_VALIDI', 'ATTRIBUTO_MANCANTE'
 ])
 
-/** Renders the template. Without an example the data are empty, and errors that depend on values are ignored. */
+/**
+ * Renders the template, and returns the first error. Without an example the data are empty. Then errors that depend on
+ * values and warnings about missing variables are ignored.
+ */
 export default async function checkTemplate ({ source, example }: CheckJob): Promise<CheckResult> {
   let variables: string[] = []
   try {

@@ -5,16 +5,16 @@ import { checkLimit } from './pdf-limits.ts'
 export type Value = null | boolean | number | string | Value[] | { [name: string]: Value }
 export type Data = Record<string, Value>
 
-/** Control characters except tab and line ends. XML forbids them, and printed text does not contain them. */
+/** Control characters except tab, LF and CR, and noncharacters. XML forbids most of them, and none is printed. */
 // eslint-disable-next-line no-control-regex
 const CONTROLS = /[\u0000-\u0008\u000B\u000C\u000E-\u001F\u007F-\u009F\uFFFE\uFFFF]/g
 /** Bidirectional control characters, which can reverse or hide the text that follows. */
-const INVISIBLE_ORDERS = /[\u202A-\u202E\u2066-\u2069]/g
+const BIDI_CONTROLS = /[\u202A-\u202E\u2066-\u2069]/g
 const PROTOTYPE_NAMES = ['__proto__', 'constructor', 'prototype']
 
 /**
  * Copies the data as plain values on objects without a prototype. Templates never see functions, getters or classes.
- * @throws TemplateError for data that are not JSON or exceed the limits
+ * @throws TemplateError for data that are not an object, contain something that JSON lacks, or exceed the limits
  */
 export function plainData (data: unknown): Data {
   if (typeof data !== 'object' || data === null || Array.isArray(data)) {
@@ -24,9 +24,9 @@ export function plainData (data: unknown): Data {
   return copyObject(data, 1, count)
 }
 
-/** Removes characters that a document cannot contain, and normalizes to NFC. */
+/** Removes control characters, replaces lone surrogates, and normalizes to NFC. */
 export function cleanText (text: string): string {
-  return text.toWellFormed().replace(CONTROLS, '').replace(INVISIBLE_ORDERS, '').normalize('NFC')
+  return text.toWellFormed().replace(CONTROLS, '').replace(BIDI_CONTROLS, '').normalize('NFC')
 }
 
 interface Count { values: number, characters: number }
@@ -55,7 +55,7 @@ function copyObject (object: object, depth: number, count: Count): Data {
   return result
 }
 
-/** True for an object that is not an array. */
+/** True for an object, but not for null or an array. */
 export function isRow (value: Value | undefined): value is Data {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }

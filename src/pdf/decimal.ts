@@ -1,7 +1,7 @@
-/** An exact decimal number: `units / 10 ** scale`. Sums of money use it, and never floating point. */
+/** An exact decimal number: `units / 10 ** scale`. Sums of money use `Decimal` instead of floating point. */
 export interface Decimal { units: bigint, scale: number }
 
-/** An amount in the API's format: digits, a dot before the decimals, no thousands separators. */
+/** An amount in the API's format: an optional sign, digits, a dot before the decimals, no thousands separators. */
 const PLAIN = /^([+-]?)(\d{1,30})(?:\.(\d{1,18}))?$/
 
 /**
@@ -16,9 +16,9 @@ export function readDecimal (value: unknown): Decimal | undefined {
   return { units: BigInt(`${whole}${decimals}`) * (sign === '-' ? -1n : 1n), scale: decimals.length }
 }
 
-/** An amount that may name its currency: `1234.50 USD`. Undefined for anything else. */
-export function readMoney (value: unknown, usual: string): { amount: Decimal, currency: string } | undefined {
-  const [text, currency = usual] = typeof value === 'string' ? value.trim().split(/ (?=[A-Z]{3}$)/) : [value]
+/** Parses an amount that may name its currency: `1234.50 USD`. Undefined for anything else. */
+export function readMoney (value: unknown, defaultCurrency: string): { amount: Decimal, currency: string } | undefined {
+  const [text, currency = defaultCurrency] = typeof value === 'string' ? value.trim().split(/ (?=[A-Z]{3}$)/) : [value]
   const amount = readDecimal(text)
   return amount && { amount, currency: String(currency) }
 }
@@ -28,11 +28,11 @@ export function writeMoney (amount: Decimal, currency: string): string {
   return `${writeDecimal(amount)} ${currency}`
 }
 
-/** Adds the amounts of each currency separately. Other values are left out. */
-export function sumByCurrency (values: readonly unknown[], usual: string): Map<string, Decimal> {
+/** Adds the amounts of each currency separately. Values that are not amounts are left out. */
+export function sumByCurrency (values: readonly unknown[], defaultCurrency: string): Map<string, Decimal> {
   const sums = new Map<string, Decimal>()
   for (const value of values) {
-    const money = readMoney(value, usual)
+    const money = readMoney(value, defaultCurrency)
     if (money) sums.set(money.currency, addDecimals(sums.get(money.currency) ?? ZERO, money.amount))
   }
   return sums

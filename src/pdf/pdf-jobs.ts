@@ -4,7 +4,7 @@ import type { LetterRequest } from './templates/letter-data.ts'
 import type { ReportRequest } from './templates/report-data.ts'
 
 /**
- * The data of a template: an object, or a JSON body with a `data` field that only the worker parses. One long string is
+ * The data of a template: an object, or a JSON body with a `data` field, which the worker parses. One long string is
  * transferred to a thread faster than a thousand objects.
  */
 type TemplateData = { data: Record<string, unknown> } | { body: string }
@@ -29,6 +29,6 @@ export type PdfJob = PdfSource & {
 export interface PdfFault { code: Problem, message: string, riga: number | null, colonna: number | null }
 
 /** True when the job uses a built-in template. */
-export function isOfProduct (job: PdfSource): boolean {
+export function usesBuiltIn (job: PdfSource): boolean {
   return job.kind === 'letter' || (job.kind === 'report' && job.source === undefined)
 }

@@ -1,7 +1,7 @@
 import { TemplateError, type Place } from './errors.ts'
 
 /**
- * Limits of one PDF and their Italian names. They prevent a small template from causing a large amount of work. Worker
+ * Limits of one PDF and their Italian names, because a small template could cause a large amount of work. Worker
  * threads have further limits on time and memory.
  */
 const LIMITS = {

@@ -11,7 +11,7 @@ import { gotenberg } from './engines/gotenberg.ts'
 import type { Engine } from './engines/printed-page.ts'
 import type { PdfJob } from './pdf-jobs.ts'
 import { countPdfs, findPdf, pdfPage, recordPdf, removePdfs } from './records.ts'
-import { requestError } from './template-error.ts'
+import { requestError } from './request-error.ts'
 import type { default as pdfTask, makeHtml } from './task.ts'
 
 /* Worker tasks. Only worker threads load the PDF engine. */
@@ -34,10 +34,10 @@ interface Pdfs {
    * Makes a PDF off the event loop, with the configured engine.
    * @throws ModelloNonValido (400) for an error in the template or the data
    * @throws ServizioOccupato when the queue is full
-   * @throws LavoroTroppoLungo or LavoroNonRiuscito past a limit. `engines/errors.ts` has those of external engines
+   * @throws LavoroTroppoLungo or LavoroNonRiuscito past a limit of time or memory, or an error of `engines/errors.ts`
    */
   make (job: PdfJob, options: WorkOptions): Promise<Pdf>
-  /** Checks a template. Returns its variables and errors. */
+  /** Checks a template. Returns its variables, its first error and its warnings. */
   check (job: CheckJob, options: WorkOptions): Promise<CheckResult>
   record: typeof recordPdf
   /** Deletes records and discards their files, in the caller's transaction. */

@@ -37,7 +37,7 @@ const SORT = 'numero'
 
 /**
  * Inserts the record of a PDF, in the transaction that keeps its file (`files.keep`). A foreign key deletes the
- * record when the file is discarded or replaced.
+ * record when the row of the file is deleted.
  */
 export async function recordPdf (tx: Transaction, { object, ...values }: NewPdf): Promise<GeneratedPdf> {
   const [row] = await tx.insert(pdfs).values({ ...values, bucket: object.bucket, oggetto: object.name }).returning()

@@ -23,7 +23,7 @@ const TOO_HIGH = /exceeds available height|bigger than available page height/
 /** The function that receives the renderer's console output for the current document. */
 const listening = new AsyncLocalStorage<(said: string) => void>()
 
-/* Captures console output. The renderer reports cut content only there, and its output must not reach the log. */
+/* Captures console output during `draw`. The renderer reports cut content only there, and must not write to the log. */
 /* eslint-disable no-console */
 for (const level of ['log', 'warn', 'error'] as const) {
   const usual = console[level]
@@ -46,12 +46,12 @@ async function draw (element: ReactElement<DocumentProps>, onCut: () => void): P
     return await listening.run(hear, () => renderToBuffer(element))
   } catch (err) {
     if (!(err instanceof Error) || !NO_ROOM.test(err.message)) throw err
-    throw new TemplateError('STILE_NON_AMMESSO', 'margini e misure non lasciano posto a ciò che vi sta')
+    throw new TemplateError('STILE_NON_AMMESSO', 'margini e misure non lasciano spazio al contenuto')
   }
 }
 
 export interface RenderOptions {
-  /** The creation date in the PDF. The same template, data and date give the same bytes. */
+  /** The creation date in the PDF. The same input with the same date gives the same bytes. */
   date: Date
   /** A two-letter code. The `language` of the template takes precedence. */
   language?: string | undefined
@@ -61,13 +61,13 @@ export interface RenderOptions {
 
 export interface Rendered { bytes: Buffer, pages: number, warnings: Warning[] }
 
-const CUT = 'qualcosa che sta tutto su una pagina è più alto della pagina: il resto non si vede'
+const CUT = 'un elemento che non si divide tra più pagine è più alto della pagina: il resto non si vede'
 const DOCUMENT_LANGUAGE = /<document\b[^>]*\slanguage="(it|en|de|fr)"/
 
 /**
  * Makes a PDF from a template and data. It fetches nothing, reads no files except fonts, and refuses input beyond the
  * limits. It is slow and needs much memory, so it runs in a worker.
- * @throws TemplateError for errors in the template or the data, with line and column
+ * @throws TemplateError for errors in the template or the data, with line and column where they are known
  */
 export async function renderPdf (source: string, data: unknown, options: RenderOptions): Promise<Rendered> {
   const { element, warnings, warn } = prepare(source, data, options, false)
@@ -78,7 +78,7 @@ export async function renderPdf (source: string, data: unknown, options: RenderO
   return { bytes, pages, warnings: warnings() }
 }
 
-/** A document as HTML for an external engine, with its paper. */
+/** A document as HTML for an external engine, with the paper of its first page. */
 export interface RenderedHtml { html: HtmlDocument, sheet: Sheet, warnings: Warning[] }
 
 /**

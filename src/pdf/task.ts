@@ -1,5 +1,5 @@
 import { TemplateError } from './errors.ts'
-import { isOfProduct, type PdfFault, type PdfJob, type ReportRows } from './pdf-jobs.ts'
+import { usesBuiltIn, type PdfFault, type PdfJob, type ReportRows } from './pdf-jobs.ts'
 import { renderHtml, renderPdf, type Rendered, type RenderedHtml, type RenderOptions } from './render.ts'
 import type { Warning } from './layout/build.ts'
 import { readCsvRows } from './tables/csv-rows.ts'
@@ -7,7 +7,7 @@ import { LETTER_TEMPLATE, readBuiltIn, REPORT_TEMPLATE } from './templates/built
 import { letterData } from './templates/letter-data.ts'
 import { reportData, type ReportRequest } from './templates/report-data.ts'
 
-/** The result of a task. Errors are returned, not thrown, because an error loses its class between threads. */
+/** The result of a task. A TemplateError is returned as a fault, because an error loses its class between threads. */
 type OrFault<T> = { fault: PdfFault } | { fault: null } & T
 
 /** The worker task that makes a PDF. */
@@ -31,9 +31,9 @@ async function orFault<T extends { warnings: Warning[] }> (
     if (!(err instanceof TemplateError)) throw err
     const { code, message, place, words } = err
     // Omit the position in a built-in template, because the caller does not have its text.
-    const says = !isOfProduct(job) || code === 'CSV_NON_VALIDO'
-    const { riga = null, colonna = null } = (says ? place : undefined) ?? {}
-    return { fault: { code, message: says ? message : words, riga, colonna } }
+    const showsPlace = !usesBuiltIn(job) || code === 'CSV_NON_VALIDO'
+    const { riga = null, colonna = null } = (showsPlace ? place : undefined) ?? {}
+    return { fault: { code, message: showsPlace ? message : words, riga, colonna } }
   }
 }
 

@@ -12,10 +12,10 @@ interface Settings {
   timeoutMs?: number | undefined
 }
 
-/** Minutes until the service deletes the PDF, in case this server fails to delete it. */
+/** Minutes until the service deletes the PDF, if this client has not deleted it. */
 const EXPIRATION = '5'
-/** The service stores its PDFs on other hosts of its domain. */
-const OF_THE_SERVICE = /(^|\.)apitemplate\.io$/
+/** Hosts of the service. It stores its PDFs on other hosts than its API. */
+const SERVICE_HOST = /(^|\.)apitemplate\.io$/
 
 /**
  * APITemplate.io, version 2. This client sends the page as HTML, and the response contains the public URL of the PDF.
@@ -29,7 +29,7 @@ export function apitemplate ({ url, key, log, timeoutMs }: Settings): Engine {
   async function remove (reference: string): Promise<void> {
     const target = address('/v2/delete-object', { transaction_ref: reference })
     await sendRequest(target, { headers, timeoutMs }).catch((err: unknown) => {
-      log.warn({ err }, 'a PDF could not be deleted at the external engine: it expires there by itself')
+      log.warn({ err }, 'a PDF could not be deleted at the external engine, which deletes the PDF after a few minutes')
     })
   }
 
@@ -83,18 +83,18 @@ function readMade (bytes: Buffer): { download: string, reference: string } {
 }
 
 /**
- * Checks the URL of a PDF against SSRF. Allows the engine's host. If that is apitemplate.io, https subdomains are
+ * Checks the URL of a PDF against SSRF. Allows the engine's origin. If that is apitemplate.io, https subdomains are
  * allowed too.
- * @throws MotorePdfIncomprensibile
+ * @throws MotorePdfIncomprensibile for any other URL, a URL with a password, and unencrypted HTTP beyond loopback
  */
 export function downloadFrom (engine: URL, text: string): URL {
   if (!URL.canParse(text)) throw new MotorePdfIncomprensibile()
   const url = new URL(text)
   const isSame = url.host === engine.host && url.protocol === engine.protocol
   const isOfTheService = url.protocol === 'https:' && url.port === '' &&
-    OF_THE_SERVICE.test(url.hostname) && OF_THE_SERVICE.test(engine.hostname)
+    SERVICE_HOST.test(url.hostname) && SERVICE_HOST.test(engine.hostname)
   const hasNoUser = url.username === '' && url.password === ''
-  const isOpen = url.protocol === 'http:' && !isLoopbackHost(url.hostname)
-  if (!hasNoUser || isOpen || !(isSame || isOfTheService)) throw new MotorePdfIncomprensibile()
+  const isUnencrypted = url.protocol === 'http:' && !isLoopbackHost(url.hostname)
+  if (!hasNoUser || isUnencrypted || !(isSame || isOfTheService)) throw new MotorePdfIncomprensibile()
   return url
 }

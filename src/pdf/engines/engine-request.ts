@@ -4,10 +4,11 @@ import {
   MotorePdfIncomprensibile, MotorePdfIrraggiungibile, MotorePdfOccupato, MotorePdfRifiuta, MotorePdfTroppoLento
 } from './errors.ts'
 
-/** Timeout of one request. APITemplate may take 100 seconds, but callers of this server do not wait that long. */
+/** Timeout of one request. APITemplate may take 100 seconds, which is too long for the clients of this server. */
 const TIMEOUT_MS = 45_000
-/** Maximum wait that a Retry-After of the engine can cause. */
+/** Maximum pause before a retry, even if the engine's Retry-After asks for more. */
 const PAUSE_MAX_MS = 5_000
+/** Pause without a valid Retry-After. */
 const PAUSE_SECONDS = 0.5
 /** Maximum size of a response. */
 const BYTES_MAX = 64 * 1024 * 1024
@@ -17,7 +18,7 @@ interface EngineRequest extends Omit<ExchangeRequest,
 
 /**
  * Sends a request to the engine and returns the response body.
- * @throws the errors of `errors.ts`
+ * @throws an error of `errors.ts`
  */
 export async function sendRequest (url: URL, engineRequest: EngineRequest): Promise<Buffer> {
   return bytesOf(await exchanged(url, engineRequest))
@@ -26,6 +27,7 @@ export async function sendRequest (url: URL, engineRequest: EngineRequest): Prom
 /**
  * Sends a request that creates a PDF and may be billed. It is retried once, and only after a refused connection or a
  * 429, because then the engine has created no PDF.
+ * @throws an error of `errors.ts`
  */
 export async function sendBillableRequest (url: URL, engineRequest: EngineRequest): Promise<Buffer> {
   const first = await exchanged(url, engineRequest)
@@ -42,7 +44,10 @@ export function asPdf (bytes: Buffer): Buffer {
   return bytes
 }
 
-/** The response. Undefined after a refused connection. */
+/**
+ * Sends the request, and returns the response. Undefined after a refused connection.
+ * @throws an error of `errors.ts` when there is no response
+ */
 async function exchanged (
   url: URL, { timeoutMs = TIMEOUT_MS, ...engineRequest }: EngineRequest
 ): Promise<Exchanged | undefined> {

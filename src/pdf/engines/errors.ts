@@ -1,6 +1,6 @@
 import createError from '@fastify/error'
 
-/* Errors of an external engine. They never repeat its message, which may contain data of the document. */
+/* Errors of an external engine. They never contain the engine's message, which may repeat data of the document. */
 
 export const MotorePdfIrraggiungibile = createError(
   'MOTORE_PDF_IRRAGGIUNGIBILE', 'Il motore PDF esterno non è raggiungibile: riprovare più tardi', 503
@@ -17,5 +17,5 @@ export const MotorePdfRifiuta = createError(
   'MOTORE_PDF_RIFIUTA', 'Il motore PDF esterno ha rifiutato il documento (%s)', 502
 )
 export const MotorePdfIncomprensibile = createError(
-  'MOTORE_PDF_INCOMPRENSIBILE', 'Il motore PDF esterno ha risposto con qualcosa che non è un PDF', 502
+  'MOTORE_PDF_INCOMPRENSIBILE', 'La risposta del motore PDF esterno non è utilizzabile', 502
 )

@@ -16,7 +16,7 @@ const AXES: Record<string, readonly string[]> = {
 /** Font families with a generic fallback, because an external engine may lack the fonts of this server. */
 const GENERIC: Record<string, string> = { Lora: 'Lora, serif', 'Noto Sans': '"Noto Sans", sans-serif' }
 
-/** A React-PDF style as CSS. All values are validated, so no text of a template or data gets into CSS. */
+/** A React-PDF style as CSS. All values were validated, so CSS contains no free text of the template or the data. */
 function css (style: Readonly<Record<string, unknown>>): string {
   const declarations = Object.entries(style).flatMap(([name, value]) =>
     value === undefined || value === null ? [] : (AXES[name] ?? [name]).map((each) => declaration(each, value)))
@@ -44,7 +44,7 @@ export interface HtmlDocument {
   title: string
   language: string
   body: string
-  /** The content in the top and bottom margin of every page. `''` for none. */
+  /** `header` and `footer` are the content in the margins of every page. `''` for none. */
   header: string
   footer: string
 }
@@ -61,7 +61,7 @@ interface Props {
 
 type Element = ReactElement<Props>
 
-/** Placeholder for a page number, which only the engine knows. */
+/** Placeholders for the page number and the number of pages, which only the engine knows. */
 const PAGE = '\uE000'
 const PAGES = '\uE001'
 const DRAWN: Record<string, string> = {
@@ -73,8 +73,8 @@ const DRAWN_ATTRIBUTES = [
 ]
 
 /**
- * Converts the laid-out elements to HTML, so that an external engine prints the same document. Braces are escaped,
- * because the engine may have its own template syntax.
+ * Converts the document's React-PDF elements to HTML for an external engine. All pages get header and footer of the
+ * first `<page>`. Braces are escaped, because the engine may have its own template syntax.
  */
 export function toHtml (document: ReactElement): HtmlDocument {
   const { title, language, children } = document.props as Props
@@ -100,19 +100,19 @@ function isStrip ({ props: { fixed, style } }: Element): boolean {
 }
 
 /** The page's style without padding, because the engine applies the margins. */
-function ofPage ({ props: { style = {} } }: Element): Record<string, unknown> {
+function pageStyle ({ props: { style = {} } }: Element): Record<string, unknown> {
   return Object.fromEntries(Object.entries(style).filter(([name]) => !name.startsWith('padding')))
 }
 
 function pageHtml (page: Element, at: number): string {
   const content = elements(page.props.children).filter((each) => !isStrip(each)).map((each) => html(each)).join('')
   const breakBefore = at === 0 ? {} : { breakBefore: 'page' }
-  return `<div style="${attribute(css({ ...ofPage(page), ...breakBefore }))}">${content}</div>`
+  return `<div style="${attribute(css({ ...pageStyle(page), ...breakBefore }))}">${content}</div>`
 }
 
 function stripHtml ({ props: { style = {}, children } }: Element, page: Element): string {
   const { position: _, left, right, top: _top, minHeight: _min, ...rest } = style
-  const frame = { ...ofPage(page), width: '100%', paddingLeft: left, paddingRight: right, boxSizing: 'border-box' }
+  const frame = { ...pageStyle(page), width: '100%', paddingLeft: left, paddingRight: right, boxSizing: 'border-box' }
   return `<div style="${attribute(css({ ...frame, ...rest, display: 'block' }))}">${html(children)}</div>`
 }
 
@@ -137,7 +137,7 @@ function html (node: ReactNode, inText = false): string {
   }
 }
 
-/** Engines fill in page numbers only in headers and footers. */
+/** The classes are those that engines fill with page numbers, in headers and footers only. */
 function textHtml (text: string): string {
   return escape(text).replace(/\n/g, '<br>').replaceAll('\u00AD', '&shy;')
     .replaceAll(PAGE, '<span class="pageNumber"></span>').replaceAll(PAGES, '<span class="totalPages"></span>')

@@ -2,9 +2,9 @@ import { valueAt, type Value } from '../data.ts'
 import { addDecimals, readDecimal, writeDecimal, ZERO, type Decimal } from '../decimal.ts'
 import { TemplateError } from '../errors.ts'
 
-/* Liquid's filters for numbers, exact for decimals: `{{ prezzo | times: notti }}` of 61.70 and 3 is 185.1. */
+/* Liquid's filters for numbers, exact except for quotients: `{{ prezzo | times: notti }}` of 61.70 and 3 is 185.1. */
 
-/** Decimals kept of a quotient with infinitely many, such as 1/3. */
+/** Maximum decimals of a quotient. */
 const QUOTIENT_SCALE = 12
 /** Decimals with at most this many digits are exact as JavaScript numbers. */
 const EXACT_DIGITS = 15
@@ -16,7 +16,7 @@ function multiply (a: Decimal, b: Decimal): Decimal {
   return { units: a.units * b.units, scale: a.scale + b.scale }
 }
 
-/** Rounds half away from zero, or in the given direction. */
+/** Rounds half away from zero, or always in the given direction. */
 function rounded ({ units, scale }: Decimal, wanted: number, direction?: 'up' | 'down'): Decimal {
   if (scale <= wanted) return { units, scale }
   const step = 10n ** BigInt(scale - wanted)
@@ -54,13 +54,13 @@ function numberOf (value: unknown): Decimal {
   return number
 }
 
-/** A JavaScript number if that is exact, so that templates can compare it. Otherwise a text. */
+/** A JavaScript number if that is exact, because templates can compare numbers. Otherwise a text. */
 function valueOf (number: Decimal): number | string {
   const text = writeDecimal(number).replace(/(\.\d*?)0+$/, '$1').replace(/\.$/, '')
   return text.replace(/\D/g, '').length <= EXACT_DIGITS ? Number(text) : text
 }
 
-const OF_TWO: Record<string, (a: Decimal, b: Decimal) => Decimal> = {
+const BINARY: Record<string, (a: Decimal, b: Decimal) => Decimal> = {
   plus: addDecimals,
   minus: (a, b) => addDecimals(a, minus(b)),
   times: multiply,
@@ -71,7 +71,7 @@ const OF_TWO: Record<string, (a: Decimal, b: Decimal) => Decimal> = {
 }
 
 export const ARITHMETIC: Record<string, (value: unknown, argument?: unknown) => number | string> = {
-  ...Object.fromEntries(Object.entries(OF_TWO).map(([name, compute]) =>
+  ...Object.fromEntries(Object.entries(BINARY).map(([name, compute]) =>
     [name, (value: unknown, argument: unknown) => valueOf(compute(numberOf(value), numberOf(argument)))])),
   abs: (value) => {
     const number = numberOf(value)

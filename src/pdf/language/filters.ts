@@ -4,7 +4,7 @@ import { ARITHMETIC } from './arithmetic.ts'
 import { formatValue, isCurrency, isDateFormat, type Format, type Language } from './formats.ts'
 import { strftime } from './strftime.ts'
 
-/** The allowed filters of Liquid: pure functions of their input. */
+/** The filters of Liquid that stay as they are: pure functions of their input. `ARITHMETIC` replaces others. */
 const KEPT_FILTERS = new Set([
   'append', 'capitalize', 'compact', 'concat', 'default', 'downcase', 'first', 'join', 'last', 'lstrip', 'map',
   'number_of_words', 'prepend', 'remove', 'remove_first', 'remove_last', 'replace', 'replace_first', 'replace_last',
@@ -31,7 +31,7 @@ const OWN_FILTERS: Record<string, Format> = {
   date_time: 'date-time'
 }
 
-/** Removes every tag and filter that is not allowed, and registers the product's own filters. */
+/** Removes every tag and filter that is not kept, and registers the product's own filters. */
 export function restrict (liquid: Liquid, language: Language): void {
   for (const name of Object.keys(liquid.tags)) if (!KEPT_TAGS.has(name)) delete liquid.tags[name]
   for (const name of Object.keys(liquid.filters)) if (!KEPT_FILTERS.has(name)) liquid.unregisterFilter(name)

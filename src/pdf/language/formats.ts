@@ -22,10 +22,10 @@ const DATES: Partial<Record<Format, Intl.DateTimeFormatOptions>> = {
   'long-date': { weekday: 'long', day: 'numeric', month: 'long', year: 'numeric' },
   'date-time': { day: '2-digit', month: '2-digit', year: 'numeric', hour: '2-digit', minute: '2-digit' }
 }
-/** An instant in the form of ISO 8601. */
+/** An instant in ISO 8601 with a time zone. */
 export const INSTANT = /^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(:\d{2}(\.\d{1,9})?)?(Z|[+-]\d{2}:\d{2})$/
 
-/** The language of a two-letter code, case-insensitive. English when the code is not supported. */
+/** The language of a code such as `de` or `DE-AT`. English when its first two letters are not supported. */
 export function languageOf (code: string): Language {
   const found = code.slice(0, 2).toLowerCase() as Language
   return LANGUAGES.includes(found) ? found : 'en'
@@ -47,8 +47,9 @@ export function isNumberFormat (format: Format): boolean {
 }
 
 /**
- * Formats a value in the language. Numbers may be strings with a dot and are never rounded to floating point. An amount
- * that names its currency keeps it. A value that does not fit the format is returned unchanged.
+ * Formats a value in the language. A number may be a string with a decimal dot, which is formatted without floating
+ * point. With the format `currency`, an amount that names a currency keeps that currency. A value that does not fit the
+ * format is returned unchanged. A missing value or an object gives `''`.
  */
 export function formatValue (value: unknown, format: Format, language: Language, currency = 'EUR'): string {
   if (value === null || value === undefined || typeof value === 'object') return ''
@@ -60,7 +61,7 @@ function writeNumber (value: unknown, format: Format, language: Language, usual:
   const money = readMoney(value, usual)
   if (money === undefined || (format !== 'currency' && money.currency !== usual)) return String(value)
   const { amount, currency } = money
-  const formatter = keep(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
+  const formatter = cached(`${format} ${language} ${currency}`, () => new Intl.NumberFormat(LOCALES[language], {
     ...NUMBERS[format],
     ...(format === 'currency' ? { currency } : {}),
     // Group digits also below 10,000 (4.317), which some languages do not do by default. Never write "-0,00".
@@ -71,20 +72,20 @@ function writeNumber (value: unknown, format: Format, language: Language, usual:
 }
 
 function writeDate (value: string, format: Format, language: Language): string {
-  const formatter = (kind: Format, timeZone: string) => keep(`${kind} ${language} ${timeZone}`, () =>
+  const formatter = (kind: Format, timeZone: string) => cached(`${kind} ${language} ${timeZone}`, () =>
     new Intl.DateTimeFormat(LOCALES[language], { ...DATES[kind], timeZone }))
   if (isDay(value)) return formatter(format === 'date-time' ? 'date' : format, 'UTC').format(new Date(value))
   const isInstant = INSTANT.test(value) && !Number.isNaN(Date.parse(value))
   return isInstant ? formatter(format, 'Europe/Rome').format(new Date(value)) : value
 }
 
-/** Cached, because Intl formatters are slow to create. */
-const kept = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>()
+/** Cached formatters, because Intl formatters are slow to create. */
+const formatters = new Map<string, Intl.NumberFormat | Intl.DateTimeFormat>()
 
-function keep<T extends Intl.NumberFormat | Intl.DateTimeFormat> (key: string, make: () => T): T {
+function cached<T extends Intl.NumberFormat | Intl.DateTimeFormat> (key: string, make: () => T): T {
   // Limit the cache, because templates choose the currency code.
-  if (kept.size > 200) kept.clear()
-  const found = kept.get(key) ?? make()
-  kept.set(key, found)
+  if (formatters.size > 200) formatters.clear()
+  const found = formatters.get(key) ?? make()
+  formatters.set(key, found)
   return found as T
 }

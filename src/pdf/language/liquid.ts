@@ -53,7 +53,7 @@ const MEMORY_LIMIT = 5_000_000
 
 /**
  * Fills the data into a template. Values are escaped, so data never become markup. Liquid reads no files, calls no
- * functions, reads own properties only, and stops at its limits.
+ * functions of the data, reads own properties only, and stops at its limits.
  * @throws TemplateError
  */
 export function expand (source: string, data: Data, language: Language): Expanded {

@@ -7,7 +7,7 @@ type Moment = Record<'year' | 'month' | 'day' | 'hour' | 'minute' | 'second', st
 const two = (number: number): string => String(number).padStart(2, '0')
 const bare = (digits: string): string => String(Number(digits))
 
-/** Liquid's directives: `%d`, and `%-d` without the leading zero. */
+/** The supported directives of Liquid, without names: `%d`, and `%-d` without the leading zero. */
 const DIRECTIVES: Record<string, (moment: Moment) => string> = {
   Y: ({ year }) => year,
   y: ({ year }) => year.slice(-2),
@@ -42,7 +42,7 @@ export function strftime (value: string, pattern: string, language: Language): s
   }).formatToParts(date)
   const moment = Object.fromEntries(parts.map(({ type, value }) => [type, value])) as Moment
   let isKnown = true
-  const text = pattern.replace(/%(-?)(.)/gs, (_, plain: string, name: string) => {
+  const text = pattern.replace(/%(-?)(.)/gs, (_, flag: string, name: string) => {
     if (name === '%') return '%'
     if (Object.hasOwn(NAMES, name)) {
       return new Intl.DateTimeFormat(LOCALES[language], { ...NAMES[name as keyof Names], timeZone }).format(date)
@@ -50,7 +50,7 @@ export function strftime (value: string, pattern: string, language: Language): s
     const write = Object.hasOwn(DIRECTIVES, name) ? DIRECTIVES[name] : undefined
     if (write === undefined) isKnown = false
     const written = write?.(moment) ?? ''
-    return plain === '' ? written : written.replace(/^[0 ](?=\d)/, '')
+    return flag === '' ? written : written.replace(/^[0 ](?=\d)/, '')
   })
   return isKnown ? text : undefined
 }

@@ -8,9 +8,9 @@ import type { Build } from './build.ts'
 import { htmlTable, list } from './html-table.ts'
 import { isInline, paragraph } from './inline.ts'
 import { qr } from './qr.ts'
-import { table } from './flowing-table.ts'
+import { flowingTable } from './flowing-table.ts'
 
-/** An image passed with the data. If it is missing, a warning replaces it. */
+/** An image passed with the data. If it is missing, nothing is printed, and the result has a warning. */
 function image ({ values, style }: Checked<'image'>, build: Build): ReactNode {
   build.count('images')
   const asset = build.assets.get(values.asset!)
@@ -45,7 +45,7 @@ const BADGE: Style = {
 
 const PAGE_WORDS = { it: 'Pagina {n} di {t}', en: 'Page {n} of {t}', de: 'Seite {n} von {t}', fr: 'Page {n} sur {t}' }
 
-/** Builds the content of a page, header, footer or box. Inline nodes between blocks become paragraphs. */
+/** Builds the content of a page or of an element. Inline nodes between blocks become paragraphs. */
 export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
   const result: ReactNode[] = []
   let running: CheckedNode[] = []
@@ -72,14 +72,14 @@ export function blocks (nodes: CheckedNode[], build: Build): ReactNode[] {
 
 /** A table with the rows of the data, or with rows from the template. */
 function anyTable (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
-  return node.values.data === undefined ? htmlTable(node, build, blocks, heading) : table(node, build, heading)
+  return node.values.data === undefined ? htmlTable(node, build, blocks, heading) : flowingTable(node, build, heading)
 }
 
 const isBlank = (node: CheckedNode): boolean => isText(node) && node.text.trim() === ''
 
 /**
  * True for a heading that is built in one box with the table below it. Otherwise the renderer could leave the heading
- * alone at the end of a page. An external engine prevents that itself.
+ * alone at the end of a page. For an external engine the head must be first in the box, so that the head repeats.
  */
 function isOfTable (node: CheckedNode, next: CheckedNode | undefined, { flows }: Build): boolean {
   return !flows && next?.name === 'table' && isHeading(node)

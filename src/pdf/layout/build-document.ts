@@ -12,7 +12,7 @@ import { sheetOf, type Sheet } from './sheet.ts'
 import { FLOWING_ROWS } from './flowing-table.ts'
 
 const INK = '#1f2328'
-/** Maximum points above and below a heading. */
+/** Points reserved above and below a heading. The default margins need at most 16. */
 const HEADING_MARGINS = 20
 
 /** Builds the document as React-PDF elements. `date` is the only time in the file, so the output is reproducible. */
@@ -32,7 +32,7 @@ export function buildDocument (document: Checked<'document'>, build: Build, date
   }, ...pages)
 }
 
-/** The pages of one `<page>`. A long table splits the page, and is on separate pages. */
+/** The pages of one `<page>`. A long table gets pages of its own, between the content above and below it. */
 function pagesOf (page: Checked<'page'>, document: Checked<'document'>, build: Build): ReactNode[] {
   const sheet = sheetOf(page, document.values)
   build.bodyWidth = sheet.body.width
@@ -92,7 +92,7 @@ function partsOf (page: Checked<'page'>, { data, flows }: Build): (CheckedNode[]
   return parts
 }
 
-/** An upper bound for the height of headings. */
+/** Estimates the height of headings, rather too high than too low. */
 function heightOf (headings: readonly CheckedNode[], width: number): number {
   return headings.reduce((height, heading) => {
     if (!isHeading(heading)) return height
@@ -112,6 +112,6 @@ function strip (page: Checked<'page'>, name: 'header' | 'footer', sheet: Sheet, 
   const { margin, headerHeight, footerHeight, size: [, paper] } = sheet
   const [top, minHeight] = name === 'header' ? [margin, headerHeight] : [paper - margin - footerHeight, footerHeight]
   const justifyContent = name === 'header' ? 'flex-start' : 'flex-end'
-  const place: Style = { position: 'absolute', left: margin, right: margin, top, minHeight, justifyContent }
-  return createElement(View, { fixed: true, style: { ...place, ...node.style } }, ...blocks(node.children, build))
+  const position: Style = { position: 'absolute', left: margin, right: margin, top, minHeight, justifyContent }
+  return createElement(View, { fixed: true, style: { ...position, ...node.style } }, ...blocks(node.children, build))
 }

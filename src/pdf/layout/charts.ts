@@ -9,7 +9,7 @@ import { listAt, type Build } from './build.ts'
 import { symbolsOf } from '../text/emoji.ts'
 import { fitted } from './inline.ts'
 
-/** A few round numbers from `min` to `max`. Requires min <= 0 <= max. Returns 0 and 1 when both are zero. */
+/** A few round numbers that cover `min` to `max`. Requires min <= 0 <= max. Returns 0 and 1 when both are zero. */
 export function ticks (min: number, max: number): number[] {
   const span = max - min
   if (span === 0) return [0, 1]
@@ -21,7 +21,7 @@ export function ticks (min: number, max: number): number[] {
   return Array.from({ length: last - first + 1 }, (_, at) => Number(((first + at) * step).toPrecision(12)))
 }
 
-/* Measures and colours of the drawing, in points. */
+/* Margins of the drawing in points, and its colours. */
 const LEFT = 66
 const TOP = 8
 const BOTTOM = 22
@@ -115,7 +115,7 @@ function line ({ points, x, y, color }: Frame): ReactNode[] {
   ]
 }
 
-/** Axis labels. Only every n-th one is drawn, so that they do not overlap. Each is shortened to its space. */
+/** Labels below the axis. If all of them would overlap, only every n-th is drawn. Each is shortened to its space. */
 function labels ({ points, height, x, step }: Frame, build: Build): ReactNode[] {
   const room = Math.max(1, Math.ceil(34 / step))
   const longest = Math.max(3, Math.floor(step * room / 4.4))

@@ -7,29 +7,30 @@ import { prepareTables, type Column, type PreparedTable } from '../tables/prepar
 import type { Build } from './build.ts'
 import { words } from './inline.ts'
 
-/** Larger tables use `longTable`, because laying out so many elements takes minutes. */
+/** Tables with more rows use `longTable`, because laying out so many elements takes minutes. */
 export const FLOWING_ROWS = 300
 
 const HAIRLINE = { borderBottomWidth: 0.5, borderBottomColor: '#d6d9dc' }
 const SUBTOTAL = { ...HAIRLINE, fontWeight: 600 as const, backgroundColor: '#f3f5f4' }
 const CELL = { paddingVertical: 3, paddingHorizontal: 5 }
-const NOTHING = { it: 'Nessuna riga', en: 'No rows', de: 'Keine Zeilen', fr: 'Aucune ligne' }
+const NO_ROWS = { it: 'Nessuna riga', en: 'No rows', de: 'Keine Zeilen', fr: 'Aucune ligne' }
 
 /**
  * A table that flows over pages: cells wrap, the head repeats on every page, rows are not split.
  * @param heading the heading above, which stays with the first row
+ * @throws TemplateError for a table with too many rows that is not directly in `<page>`
  */
-export function table (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
+export function flowingTable (node: Checked<'table'>, build: Build, heading?: ReactNode): ReactNode {
   const tables = prepareTables(node, { width: build.bodyWidth, wraps: true }, build)
   if (tables[0]!.rows.length > FLOWING_ROWS && !build.flows) {
     const message = `una tabella di più di ${FLOWING_ROWS} righe sta direttamente in <page>`
     throw new TemplateError('ELEMENTO_FUORI_POSTO', message, node.place)
   }
-  const parts = tables.map((prepared, at) => flowing(prepared, node, build, at === 0 ? heading : undefined))
+  const parts = tables.map((prepared, at) => tableView(prepared, node, build, at === 0 ? heading : undefined))
   return parts.length === 1 ? parts[0] : createElement(View, {}, ...parts)
 }
 
-function flowing (
+function tableView (
   { columns, rows, totals, fontSize }: PreparedTable, node: Checked<'table'>, build: Build, heading?: ReactNode
 ): ReactNode {
   const { accent } = build
@@ -42,7 +43,7 @@ function flowing (
   )
   const lines = [
     ...(rows.length === 0
-      ? [words(node.values.empty ?? NOTHING[build.language], { padding: 3, color: '#6b7280' }, build)]
+      ? [words(node.values.empty ?? NO_ROWS[build.language], { padding: 3, color: '#6b7280' }, build)]
       : rows.map(({ cells, isTotal }) => line(cells, isTotal ? SUBTOTAL : HAIRLINE))),
     ...totals.map((cells, at) => line(cells, { ...sum, borderTopWidth: at === 0 ? 1.2 : 0 }))
   ]

@@ -14,13 +14,13 @@ const LINE: Style = { flexDirection: 'row', borderBottomWidth: 0.5, borderBottom
 const CELL: Style = { paddingVertical: 3, paddingHorizontal: 5 }
 const MARKER_WIDTH = 16
 
-/** Builds the content of a cell or list item. It is a parameter, because tables and lists are blocks. */
+/** Builds the content of a cell or list item. A parameter, because `blocks.ts` imports this file. */
 type BuildBlocks = (nodes: CheckedNode[], build: Build) => ReactNode[]
 
 /**
- * A table whose rows are in the template. A first row of `th` repeats on every page.
+ * A table whose rows are in the template. If the first of several rows contains only `th`, it repeats on every page.
  * @param heading the heading above, which stays with the first row
- * @throws TemplateError without rows
+ * @throws TemplateError without rows, or with a child that is not a `tr`
  */
 export function htmlTable (
   node: Checked<'table'>, build: Build, blocks: BuildBlocks, heading?: ReactNode
@@ -67,7 +67,7 @@ function placed (row: Checked<'tr'>): { cell: Cell, at: number, span: number }[]
   })
 }
 
-/** The width of each column: from a cell with a width, else from the texts. */
+/** The share of each column in the width: from a cell with a width, else from the texts. */
 function sharesIn (rows: readonly Checked<'tr'>[], node: Checked<'table'>, build: Build): number[] {
   const lines = rows.map(placed)
   const count = Math.max(...lines.map((cells) => cells.reduce((all, { span }) => all + span, 0)))

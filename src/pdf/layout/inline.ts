@@ -18,7 +18,7 @@ export function isInline (node: CheckedNode): boolean {
   return isText(node) || INLINE.has(node.name)
 }
 
-/** A paragraph with whitespace collapsed as in HTML, or with its lines kept. Null without text. */
+/** A paragraph with whitespace collapsed as in HTML, or with its lines kept. Null without visible text. */
 export function paragraph (
   nodes: CheckedNode[],
   style: Style,
@@ -36,7 +36,10 @@ export function words (text: string, style: Style, build: Build): ReactNode {
   return createElement(Text, { style, hyphenationCallback: build.breakWord }, ...drawn(fitted(text, build)))
 }
 
-/** @throws TemplateError for a word longer than the limit */
+/**
+ * The text without characters that the fonts lack.
+ * @throws TemplateError for a word longer than the limit
+ */
 export function fitted (text: string, build: Build, place?: CheckedNode['place']): string {
   if (PLAIN.test(text)) return text
   for (const word of text.split(/[\s\u00AD]/)) checkLimit('word', word.length, place)
@@ -55,7 +58,7 @@ interface Flow {
   lines: 'join' | 'keep'
   /** Whether the text so far ends in whitespace or a line start, so that further whitespace is dropped. */
   afterBlank: boolean
-  /** Whether the text so far is invisible. */
+  /** Whether the text so far is only whitespace. */
   isEmpty: boolean
 }
 

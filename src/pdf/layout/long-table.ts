@@ -17,8 +17,8 @@ const SHADE = '#f3f5f4'
 interface LongRoom { width: number, height: number, taken: number }
 
 /**
- * A table of many rows, drawn on one canvas per page. Each row is one line, and long texts end with an ellipsis. Ten
- * thousand rows take seconds.
+ * A table of many rows, drawn on one canvas per page. Each row is one line, and a text too long for its column ends
+ * with an ellipsis. Ten thousand rows take seconds.
  */
 export function longTable (node: Checked<'table'>, { width, height, taken }: LongRoom, build: Build): ReactNode[] {
   const parts = prepareTables(node, { width, wraps: false }, build)

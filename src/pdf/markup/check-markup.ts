@@ -35,7 +35,7 @@ export type CheckedNode = Checked | TextNode
 interface Inherited { accent: string, documentSize: number, fontSize: number, lineHeight: number }
 
 /**
- * Validates a tree with the table of elements.
+ * Validates a tree against `ELEMENTS`.
  * @throws TemplateError for the first violation
  */
 export function checkMarkup (root: ElementNode): { document: Checked<'document'>, accent: string, fontSize: number } {

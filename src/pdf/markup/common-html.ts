@@ -5,7 +5,7 @@ import { parseMarkup, type ElementNode, type MarkupNode } from './parser.ts'
 
 type PlaceOf = (offset: number) => Place
 
-/** Encloses a template that has no `<page>`: A4 with the usual margins. */
+/** Encloses a template that has no `<document>`: A4 with the usual margins. */
 const OPENING = '<document><page>'
 const CLOSING = '</page></document>'
 const DOCTYPE = /^\s*<!doctype html\s*>/i
@@ -27,10 +27,10 @@ const STYLED: Record<string, string> = {
 const BOLD_OR_ITALIC: Record<string, string> = { b: 'font-weight: bold', i: 'font-style: italic' }
 /** Elements that are replaced by their content. */
 const TRANSPARENT = new Set(['html', 'body', 'thead', 'tbody', 'tfoot'])
-/** Attributes without an effect in a document that has no style sheets. */
+/** HTML attributes that are accepted without effect. */
 const WITHOUT_EFFECT = new Set(['class', 'id', 'lang', 'border', 'cellpadding', 'cellspacing', 'valign'])
 
-/** The names of HTML that templates may use, for suggestions. */
+/** The HTML elements that are accepted besides the template language, for suggestions. */
 export const HTML_NAMES = [...Object.keys(RENAMED), ...Object.keys(STYLED), ...TRANSPARENT]
 
 /**

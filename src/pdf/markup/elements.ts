@@ -3,7 +3,7 @@ import { assetName, color, length, lengthOrShare, link, number, oneOf, path, tex
 
 type Readers = Record<string, Reader<unknown>>
 
-/** The rule of one element: its attributes, its allowed content, and whether it takes `style`. */
+/** The rule of one element: its attributes, its allowed content, and whether it accepts `style`. */
 export interface Rule<A extends Readers = Readers> {
   attributes: A
   required?: readonly string[]
@@ -25,14 +25,14 @@ const SHEET = {
   orientation: oneOf(['portrait', 'landscape']),
   margin: length
 }
-const COUNTS_AS = { format: oneOf(FORMATS), currency: (value: string) => /^[A-Z]{3}$/.test(value) ? value : undefined }
+const VALUE_FORMAT = { format: oneOf(FORMATS), currency: (value: string) => /^[A-Z]{3}$/.test(value) ? value : undefined }
 const CHART = {
   data: path,
   label: path,
   value: path,
   height: length,
   color,
-  ...COUNTS_AS
+  ...VALUE_FORMAT
 }
 
 const ALIGN = oneOf(['left', 'center', 'right'])
@@ -61,7 +61,7 @@ export const ELEMENTS = {
     allows: ['page']
   }),
   page: rule({ attributes: SHEET, allows: ['header', 'footer', ...BLOCKS, ...INLINE], text: true, styled: true }),
-  /** The content is repeated in the margin of every page, in a strip of this height. */
+  /** The content is repeated in the top margin of every sheet, like that of `footer` in the bottom margin. */
   header: rule({ attributes: { height: length }, allows: [...BLOCKS, ...INLINE], text: true, styled: true }),
   footer: rule({ attributes: { height: length }, allows: [...BLOCKS, ...INLINE], text: true, styled: true }),
   h1: rule({ attributes: {}, allows: INLINE, text: true, styled: true }),
@@ -118,7 +118,7 @@ export const ELEMENTS = {
       align: ALIGN,
       width: number(1, 100),
       total: oneOf(['sum', 'count']),
-      ...COUNTS_AS
+      ...VALUE_FORMAT
     },
     required: ['field'],
     allows: []

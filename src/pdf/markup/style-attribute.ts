@@ -34,7 +34,7 @@ const border = (on: readonly string[]): Property => (value) => {
 }
 
 /** An alignment: `start`, `end`, or one of the given words. */
-const place = <const W extends string>(words: readonly W[]): Reader<W | 'flex-start' | 'flex-end'> => (value) =>
+const alignment = <const W extends string>(words: readonly W[]): Reader<W | 'flex-start' | 'flex-end'> => (value) =>
   value === 'start' ? 'flex-start' : value === 'end' ? 'flex-end' : oneOf(words)(value)
 
 const WEIGHTS: Record<string, 400 | 600 | 700> = {
@@ -85,8 +85,8 @@ const PROPERTIES: Record<string, Property> = {
   height: property('minHeight', length),
   'min-height': property('minHeight', length),
   flex: property('flexGrow', number(0, 20)),
-  'justify-content': property('justifyContent', place(['center', 'space-between', 'space-around'])),
-  'align-items': property('alignItems', place(['center', 'stretch', 'baseline'])),
+  'justify-content': property('justifyContent', alignment(['center', 'space-between', 'space-around'])),
+  'align-items': property('alignItems', alignment(['center', 'stretch', 'baseline'])),
   gap: property('gap', length)
 }
 

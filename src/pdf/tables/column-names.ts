@@ -1,4 +1,4 @@
-/* Meanings of column names in Italian, English, German, Portuguese and French. */
+/* Meanings of column names in Italian, English, German, Portuguese, French and Spanish. */
 
 /** A column name in lower-case words without accents: `dataArrivo` is `data arrivo`, `Código` is `codigo`. */
 export function wordsOf (field: string): string {

@@ -4,7 +4,7 @@ import { checkLimit, ROWS_MAX } from '../pdf-limits.ts'
 
 /**
  * Parses the CSV file of a report.
- * @throws TemplateError with the line and column of the error
+ * @throws TemplateError for an invalid file, with line and column, or past a limit
  */
 export function readCsvRows (bytes: Uint8Array): Pick<CsvTable, 'rows' | 'lines'> {
   try {

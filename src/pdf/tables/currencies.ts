@@ -16,7 +16,7 @@ const CODES = new Set(Intl.supportedValuesOf('currency'))
 export const UNIT = [...SYMBOLS.keys(), ...SHARED.keys()].sort((a, b) => b.length - a.length)
   .map((symbol) => symbol.replace(/[$.]/g, '\\$&')).concat('[A-Za-z]{3}').join('|')
 
-/** The currency code for a symbol, or for a code in upper or lower case. */
+/** The currency code for a symbol, or for a code in upper or lower case. Undefined for any other text. */
 export function currencyOf (unit: string): string | undefined {
   const code = unit.toUpperCase()
   return CODES.has(code) ? code : SYMBOLS.get(unit) ?? SHARED.get(unit)?.[0]

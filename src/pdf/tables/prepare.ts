@@ -6,7 +6,7 @@ import { checkLimit } from '../pdf-limits.ts'
 import type { Checked } from '../markup/check-markup.ts'
 import { listAt, type Build } from '../layout/build.ts'
 import { fitted } from '../layout/inline.ts'
-import { titleOf, type ColumnDescription } from './describe.ts'
+import { titleOf, type ColumnDescription } from './column-description.ts'
 import { readRows } from './read-rows.ts'
 import { groupBy, type Group } from './row-groups.ts'
 import { arrange, needsOf, sharesOf } from './widths.ts'
@@ -25,20 +25,20 @@ interface TotalLine { cells: string[], word: string, group?: { name: string, own
 /** A table with formatted cells, fitted to the document's fonts. */
 export interface PreparedTable { columns: Column[], rows: TableLine[], totals: string[][], fontSize: number }
 
-/** How a table is drawn: cells that wrap, or lines that are cut. */
+/** The width of a table in points, and whether its cells wrap. Otherwise they are cut. */
 interface TableRoom { width: number, wraps: boolean }
 
 const TOTAL = { it: 'Totale', en: 'Total', de: 'Summe', fr: 'Total' }
 const ALIGNS = ['left', 'center', 'right'] as const
 /** Rows sampled for column widths. */
 const SAMPLE = 500
-/** Font sizes of tables, the first that has room for all columns. */
+/** Font sizes of tables. The first with which all columns fit is used. */
 const FONT_SIZES = [9, 8, 7, 6.5]
 
 /**
- * Prepares a table. A table that is too wide even in small letters is split by columns into several tables. Each
- * repeats the column that identifies a row.
- * @throws TemplateError when the data have no list of objects at the path, or exceed the limits
+ * Prepares a table. A table that is too wide even in the smallest font is split by columns into several tables. Each
+ * repeats the column that best identifies a row, if that column is narrow.
+ * @throws TemplateError when the value at the path is not a list of objects, or the table exceeds the limits
  */
 export function prepareTables (
   { values, children, place }: Checked<'table'>,

@@ -6,7 +6,7 @@ import { checkLimit } from '../pdf-limits.ts'
 import { otherOf, plainAmount, readWritten, type Separator } from './amounts.ts'
 import { isCurrencyName, isMoney, isNotAdded, isRatio } from './column-names.ts'
 import { currencyInTitle, currencyOf, currencyOfUnit, isFractionless } from './currencies.ts'
-import { titleOf, type ColumnDescription } from './describe.ts'
+import { titleOf, type ColumnDescription } from './column-description.ts'
 import { survey, textOf, type Survey } from './survey.ts'
 import { isBlank, isTotalRow } from './total-rows.ts'
 
@@ -15,7 +15,7 @@ export interface ReadOptions {
   decimali?: 'punto' | 'virgola' | undefined
   /** The currency of amounts that name none. */
   valuta?: string | undefined
-  /** The line of each row in its CSV file. In rows of JSON, an unclear number has a decimal dot. */
+  /** The line of each row in its CSV file. Undefined for rows of JSON, where a dot in an unclear number is decimal. */
   lines?: readonly number[] | undefined
 }
 
@@ -132,7 +132,7 @@ function separatorOf (of: Survey, reading: Reading): Separator | undefined {
   throw new TemplateError('CSV_NON_VALIDO', message, place)
 }
 
-/** The first row with a number that has another decimal separator. */
+/** The first row whose value is not a number with this decimal separator. */
 function firstOtherNumber ({ field }: Survey, separator: Separator, { rows }: Reading): number | undefined {
   const at = rows.findIndex((row) => {
     const value = ownValue(row, field)

@@ -15,7 +15,7 @@ export interface Survey {
   shares: number
   currencies: number
   hasUnit: boolean
-  /** A value or the column name shows that the digits identify something: `007`, a telephone number. */
+  /** The values or the column name show that the digits identify something: `007`, a telephone number. */
   isCode: boolean
   /** The first row that is not an amount. */
   firstText: number | undefined
@@ -72,11 +72,11 @@ export function survey (field: string, rows: readonly Data[]): Survey {
   return found
 }
 
-function note (places: Map<Separator, number>, separator: Separator, at: number): void {
-  if (!places.has(separator)) places.set(separator, at)
+function note (rows: Map<Separator, number>, separator: Separator, at: number): void {
+  if (!rows.has(separator)) rows.set(separator, at)
 }
 
-/** A number in the form of its file. JSON numbers have decimal dots. */
+/** The text of a cell without blanks around it. A JSON number gets a decimal dot. `''` for other values. */
 export function textOf (value: Value | undefined): string {
   return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
 }

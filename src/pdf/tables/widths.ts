@@ -1,7 +1,7 @@
 import { isNumberFormat } from '../language/formats.ts'
 import type { Build } from '../layout/build.ts'
 import { widthOf } from '../text/measure.ts'
-import type { ColumnDescription } from './describe.ts'
+import type { ColumnDescription } from './column-description.ts'
 
 /** The width that a column needs. A text gets between `least` and `wanted`. For other columns both are equal. */
 interface Need {
@@ -68,8 +68,8 @@ function pointsOf (need: Need, which: 'least' | 'wanted', fontSize: number): num
 }
 
 /**
- * Chooses the largest font size with which all columns fit. Otherwise divides the columns into as few blocks as
- * possible, of about equal width. Each block has the column that best identifies a row.
+ * Chooses the largest font size with which all columns fit. If none does, divides the columns into as few blocks as
+ * possible, of about equal width. Each block starts with the column that best identifies a row, if that is narrow.
  */
 export function arrange (
   needs: readonly Need[], width: number, sizes: readonly number[]
@@ -101,8 +101,8 @@ function divide (needs: readonly Need[], fontSize: number, width: number, room: 
 }
 
 /**
- * Distributes the table's width, in fractions. Numbers and dates get all they need, because a shortened number is
- * wrong. Short texts get what they need, and long ones share the rest.
+ * Distributes the table's width, in fractions. Numbers and dates get their width first, because a shortened number is
+ * wrong. Then short texts get what they need, and long texts share the rest.
  */
 export function sharesOf (needs: readonly Need[], fontSize: number, width: number): number[] {
   const columns = needs.map((need) => ({

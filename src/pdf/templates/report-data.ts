@@ -3,7 +3,7 @@ import {
   addDecimals, approximate, sumByCurrency, writeDecimal, writeMoney, ZERO, type Decimal
 } from '../decimal.ts'
 import type { Warning } from '../layout/build.ts'
-import { titleOf, type ColumnDescription } from '../tables/describe.ts'
+import { titleOf, type ColumnDescription } from '../tables/column-description.ts'
 import { readRows, type ReadOptions } from '../tables/read-rows.ts'
 import { groupBy, groupFieldOf, type Group } from '../tables/row-groups.ts'
 
@@ -17,23 +17,26 @@ export interface ReportRequest extends ReadOptions {
 
 /** Maximum columns in portrait format. With more columns the page is in landscape format. */
 const UPRIGHT_COLUMNS = 7
-/** Maximum sum of the longest words of all columns in portrait format. Words longer than `WORD` break. */
+/** Maximum letters of a row in portrait format, counting the longest word of each column. Words over `WORD` break. */
 const UPRIGHT_LETTERS = 100
 const WORD = 24
 const SAMPLE = 500
-/** Maximum totals in the row above the table. */
+/** Maximum totals above the table, and in each listing's summary. */
 const BOXES = 4
 /** Maximum bars of the chart. */
 const BARS = 12
 const QUARTER = /^Q[1-4](.+)$/
 
-/** Builds the data of the financial report's template: columns, totals, quarters and listings. Sums are exact. */
+/**
+ * Builds the data of the financial report's template: columns, totals, quarters and listings. Sums are exact.
+ * @throws TemplateError like `readRows`
+ */
 export function reportData (
   { rows: given, titolo = 'Report finanziario', struttura, data, ...options }: ReportRequest
 ): { data: Record<string, unknown>, warnings: Warning[] } {
   const { rows, columns, warnings } = readRows(given, options)
-  const kinds = kindsOf(rows, columns)
-  const [first] = kinds
+  const measures = measuresOf(rows, columns)
+  const [first] = measures
   const field = groupFieldOf(rows)
   const groups = field === undefined || first === undefined ? [] : groupBy(rows, field)
   const hasSubtotals = groups.length < rows.length && groups.length > 1
@@ -47,14 +50,14 @@ export function reportData (
       quante: rows.length,
       colonne: columns,
       gruppo: hasSubtotals ? field : undefined,
-      totali: kinds.slice(0, BOXES).map((kind) => ({
-        etichetta: `Totale ${titleOf(kind.name).toLowerCase()}${kind.isOnly ? '' : ` ${kind.currency}`}`,
-        valore: valueOf(kind, kind.sum),
-        denaro: kind.currency !== ''
+      totali: measures.slice(0, BOXES).map((measure) => ({
+        etichetta: `Totale ${titleOf(measure.name).toLowerCase()}${measure.isOnly ? '' : ` ${measure.currency}`}`,
+        valore: valueOf(measure, measure.sum),
+        denaro: measure.currency !== ''
       })),
       trimestri: quarters(rows, columns, first),
-      alloggi: groups.map((group) => summaryOf(group, kinds)),
-      colonne_alloggi: summaryColumns(kinds),
+      alloggi: groups.map((group) => summaryOf(group, measures)),
+      colonne_alloggi: summaryColumns(measures),
       grafico: barsOf(groups, first),
       misura: first === undefined ? '' : capitalized(titleOf(first.name)),
       denaro: first !== undefined && first.currency !== '',
@@ -77,7 +80,7 @@ function isWide (rows: readonly Value[], columns: readonly ColumnDescription[]):
 }
 
 /** A measure in one currency: one column, or the same number over all quarters (`Payouts`). */
-interface Kind {
+interface Measure {
   name: string
   /** `''` for numbers that are not money. */
   currency: string
@@ -88,13 +91,13 @@ interface Kind {
 }
 
 /** The measures that have totals, money first. */
-function kindsOf (rows: readonly Value[], columns: readonly ColumnDescription[]): Kind[] {
+function measuresOf (rows: readonly Value[], columns: readonly ColumnDescription[]): Measure[] {
   const added = columns.filter(({ total }) => total === 'sum')
   const byName = Map.groupBy(added, ({ field }) => QUARTER.exec(field)?.[1] ?? field)
   return [...byName].flatMap(([name, fields]) => {
     const sums = sumsOf(rows, fields)
     if (sums.size === 0) sums.set(usualOf(fields[0]!), ZERO)
-    return [...sums].map(([currency, sum]): Kind => ({ name, currency, fields, sum, isOnly: sums.size === 1 }))
+    return [...sums].map(([currency, sum]): Measure => ({ name, currency, fields, sum, isOnly: sums.size === 1 }))
   }).sort((a, b) => Number(b.currency !== '') - Number(a.currency !== ''))
 }
 
@@ -115,19 +118,19 @@ function sumsOf (rows: readonly Value[], columns: readonly ColumnDescription[]):
 }
 
 /** The sum of a measure over some rows. */
-function sumOf (rows: readonly Value[], { fields, currency }: Pick<Kind, 'fields' | 'currency'>): Decimal {
+function sumOf (rows: readonly Value[], { fields, currency }: Pick<Measure, 'fields' | 'currency'>): Decimal {
   return sumsOf(rows, fields).get(currency) ?? ZERO
 }
 
-function valueOf ({ currency }: Kind, sum: Decimal): string {
+function valueOf ({ currency }: Measure, sum: Decimal): string {
   return currency === '' ? writeDecimal(sum) : writeMoney(sum, currency)
 }
 
 /** A listing's summary: its rows, its totals, and its share of the first measure. */
-function summaryOf ({ name, rows }: Group, kinds: readonly Kind[]): Record<string, Value> {
-  const shown = kinds.slice(0, BOXES)
-  const sums = shown.map((kind) => sumOf(rows, kind))
-  const share = approximate(sums[0] ?? ZERO) / approximate(kinds[0]?.sum ?? ZERO)
+function summaryOf ({ name, rows }: Group, measures: readonly Measure[]): Record<string, Value> {
+  const shown = measures.slice(0, BOXES)
+  const sums = shown.map((measure) => sumOf(rows, measure))
+  const share = approximate(sums[0] ?? ZERO) / approximate(measures[0]?.sum ?? ZERO)
   return {
     nome: name,
     righe: rows.length,
@@ -136,24 +139,24 @@ function summaryOf ({ name, rows }: Group, kinds: readonly Kind[]): Record<strin
   }
 }
 
-function summaryColumns (kinds: readonly Kind[]): Record<string, Value>[] {
+function summaryColumns (measures: readonly Measure[]): Record<string, Value>[] {
   return [
     { field: 'nome', title: 'Alloggio' },
     { field: 'righe', title: 'Righe', format: 'integer', total: 'sum' },
-    ...kinds.slice(0, BOXES).map(({ name, currency, isOnly }, at) => ({
+    ...measures.slice(0, BOXES).map(({ name, currency, isOnly }, at) => ({
       field: `totale${at}`,
       title: `${capitalized(titleOf(name))}${isOnly ? '' : ` ${currency}`}`,
       ...(currency === '' ? { format: 'number' } : { format: 'currency', currency }),
       total: 'sum'
     })),
-    ...((kinds[0]?.sum.units ?? 0n) > 0n ? [{ field: 'quota', title: 'Quota', format: 'percent' }] : [])
+    ...((measures[0]?.sum.units ?? 0n) > 0n ? [{ field: 'quota', title: 'Quota', format: 'percent' }] : [])
   ]
 }
 
 /** The first measure of each listing, largest first. Listings beyond the limit share one bar. */
-function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<string, Value>[] {
-  if (kind === undefined || groups.length < 2) return []
-  const bars = groups.map(({ name, rows }) => ({ etichetta: name, valore: sumOf(rows, kind) }))
+function barsOf (groups: readonly Group[], measure: Measure | undefined): Record<string, Value>[] {
+  if (measure === undefined || groups.length < 2) return []
+  const bars = groups.map(({ name, rows }) => ({ etichetta: name, valore: sumOf(rows, measure) }))
     .sort((a, b) => approximate(b.valore) - approximate(a.valore))
   const shown = bars.length <= BARS ? bars : bars.slice(0, BARS - 1)
   const others = bars.slice(shown.length)
@@ -164,12 +167,12 @@ function barsOf (groups: readonly Group[], kind: Kind | undefined): Record<strin
 
 /** The payouts of each quarter that has a column, in order, in the currency of the first measure. */
 function quarters (
-  rows: readonly Value[], columns: readonly ColumnDescription[], kind: Kind | undefined
+  rows: readonly Value[], columns: readonly ColumnDescription[], measure: Measure | undefined
 ): Record<string, Value>[] {
   return [1, 2, 3, 4].flatMap((quarter) => {
     const column = columns.find(({ field }) => field === `Q${quarter}Payouts`)
-    if (column === undefined || kind === undefined) return []
-    const incassi = sumOf(rows, { fields: [column], currency: kind.currency })
+    if (column === undefined || measure === undefined) return []
+    const incassi = sumOf(rows, { fields: [column], currency: measure.currency })
     return [{ etichetta: `T${quarter}`, incassi: writeDecimal(incassi) }]
   })
 }

@@ -5,7 +5,7 @@ const { resolve } = createRequire(import.meta.url)
 export type Weight = 400 | 600 | 700
 interface FontFile { weight: Weight, italic: boolean, path: string }
 
-/** A font family, and the scripts for which it is a fallback. */
+/** A font family, and the characters for which it may be a fallback. */
 export interface Family { name: string, script?: RegExp, files: FontFile[] }
 
 type Kinds = 'all' | 'upright' | 'one'
@@ -30,8 +30,9 @@ export const SERIF = family('Lora', 'lora', 'Lora', 'all')
 export const EMOJI = family('Noto Emoji', 'noto-emoji', 'NotoEmoji', 'one', /[\p{Extended_Pictographic}\p{RI}]/u)
 
 /**
- * Each is opened only for a text in its script. Arabic is IBM's, because the renderer misplaces the dots of Noto's
- * letters. Chinese and Japanese share one file with all 20,992 unified ideographs, an eighth of Noto's size.
+ * Each file is opened only for a character that its `script` matches. Arabic is IBM's, because the renderer misplaces
+ * the dots of Noto's letters. Chinese and Japanese share one file with all 20,992 unified ideographs, an eighth of
+ * Noto's size.
  */
 export const FALLBACKS: readonly Family[] = [
   family('IBM Plex Sans Arabic', 'ibm-plex-sans-arabic', 'IBMPlexSansArabic', 'upright', /\p{scx=Arabic}/u),

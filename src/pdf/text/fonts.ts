@@ -124,7 +124,7 @@ export function fontUse (): FontUse {
   }
 }
 
-/** The family for a character: the default one, else the first fallback that has it. */
+/** The family for a character: `SANS`, else the first fallback that has it. Undefined when no font has it. */
 export function familyOf (character: string): Family | undefined {
   const source = sourceOf(character)
   return typeof source === 'string' ? undefined : source

@@ -4,7 +4,7 @@ type GetGlyph = (this: Font, id: number, characters?: number[]) => Glyph | null
 
 type Layout = (this: Font, text: string, features?: object | null, ...rest: unknown[]) => GlyphRun
 
-/** Text in Latin script only. Our texts are composed (NFC). Parts of emoji need their ligatures. */
+/** Text in Latin script only, except parts of emoji, which need their ligatures. Our texts are composed (NFC). */
 const LATIN = /^[[\p{Script=Latin}\p{Script=Common}]--[\p{RI}\p{EMod}]]*$/v
 
 const patched = new WeakSet<object>()

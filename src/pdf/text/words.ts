@@ -9,7 +9,7 @@ const SYLLABLES: Record<Language, (word: string) => string[]> = {
   it: italian, en: english, de: german, fr: french
 }
 
-/** Words of seven or more Latin letters can be hyphenated. Words in capitals may be codes, so they are not. */
+/** The form of words that can be hyphenated: seven or more Latin letters. Words in capitals may be codes. */
 const HYPHENATED = /^\P{L}*\p{Script=Latin}{7,}\P{L}*$/u
 /** Scripts without spaces between words. */
 const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}]/u

@@ -1,6 +1,6 @@
 import { ShapedError } from '#src/lib/errors.ts'
 import type { Problem } from './errors.ts'
-import { isOfProduct, type PdfFault, type PdfJob } from './pdf-jobs.ts'
+import { usesBuiltIn, type PdfFault, type PdfJob } from './pdf-jobs.ts'
 
 /** Errors that the data can cause with any template, even a built-in one. */
 const OF_DATA: ReadonlySet<Problem> = new Set<Problem>(['DATI_NON_VALIDI', 'CSV_NON_VALIDO', 'LIMITE_SUPERATO'])
@@ -18,11 +18,11 @@ export class ModelloNonValido extends ShapedError {
 }
 
 /**
- * Converts a task's error into the caller's. Errors in the request's template or data become a 400. Any other error is
- * a defect of this program. Every error of a letter is a defect, because its fields have been validated before.
+ * Converts a task's fault into an error. A fault of the request's template or data becomes a 400. Any other fault is
+ * a defect of this program. Every fault of a letter is a defect, because its fields have been validated before.
  */
 export function requestError (job: PdfJob, fault: PdfFault): Error {
-  if (job.kind === 'letter' || (isOfProduct(job) && !OF_DATA.has(fault.code))) {
+  if (job.kind === 'letter' || (usesBuiltIn(job) && !OF_DATA.has(fault.code))) {
     return new Error(`a template of the product failed: ${fault.code}`)
   }
   return new ModelloNonValido(fault, culpritOf(job, fault))
@@ -30,7 +30,7 @@ export function requestError (job: PdfJob, fault: PdfFault): Error {
 
 function culpritOf (job: PdfJob, { code }: PdfFault): Culprit {
   if (code === 'CSV_NON_VALIDO') return ['file', 'File CSV non valido']
-  const isOfData = code === 'DATI_NON_VALIDI' || (isOfProduct(job) && OF_DATA.has(code))
+  const isOfData = code === 'DATI_NON_VALIDI' || (usesBuiltIn(job) && OF_DATA.has(code))
   if (!isOfData) return job.kind === 'report' ? ['templateId', 'Modello non valido'] : TEMPLATE
   if (job.kind !== 'report') return ['data', 'Dati non validi']
   const rows = 'csv' in job.request ? 'file' : 'body' in job.request ? 'rows' : 'data.rows'
