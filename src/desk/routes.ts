@@ -13,7 +13,7 @@ const todayRoute = route({ access: 'auth' }, 'getOggi', 'Arrivi, partenze e chi 
   querystring: TodayQuery, response: { 200: TodayResponse }
 })
 
-/** Maximum cached days, and their maximum age, because the snapshot does not reveal events such as a failover. */
+/** Maximum cached days, and their maximum age in ms, because the snapshot does not reveal e.g. a failover. */
 const KEPT = { max: 8, ttl: 60_000 }
 
 /**
@@ -26,7 +26,7 @@ export const todayRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (a
   app.addSchema(TodayBooking)
 
   app.get('/api/v1/oggi', todayRoute, async ({ query: { giorno = clock.today() } }) => {
-    // Read before the day, so that a change in between is found by the next request.
+    // Read before the day, so that the next request detects a change in between.
     const [row] = await app.db.execute<{ snapshot: string }>(sql`select pg_current_snapshot()::text as snapshot`)
     const key = `${row!.snapshot} ${giorno} ${clock.today()}`
     const known = kept.get(key)

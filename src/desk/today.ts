@@ -10,7 +10,7 @@ import type { Day } from '#src/lib/time.ts'
 /** Maximum remarks of one booking. A large group without data would have hundreds. */
 const REMARKS = 5
 
-/** States of an arrival without a sent guest. */
+/** States of a booking no guest of which is sent, so that the arrival still remains to do. */
 const NOT_ARRIVED: readonly DayState[] = ['pronta', 'incompleta', 'da_confermare', 'rifiutata', 'non_inviata']
 
 /**

@@ -14,7 +14,7 @@ type CalendarData = Static<typeof OccupancyCalendar>
 type UnitLine = CalendarData['data'][number]
 export type CalendarStay = UnitLine['prenotazioni'][number]
 
-/** The days of a page. */
+/** The days of a page, the bookings to highlight, and the pages to open. */
 interface Shown {
   from: Day
   today: Day

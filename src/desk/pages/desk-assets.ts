@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify'
 import { Type } from '@sinclair/typebox'
 import { routesUnder } from '#src/lib/routes-under.ts'
 
-/** Maximum days of the calendar. */
+/** Number of calendar columns that have classes. The page shows fewer. */
 const COLUMNS = 62
 
 /**
@@ -27,7 +27,7 @@ const HTMX = asset('htmx.js', readFileSync(htmx, 'utf8').replace(/\n\/\/# source
 const SCRIPT = asset('desk.js', text('desk.js'))
 const ICON = asset('icon.svg', text('icon.svg'))
 
-/** The URLs of the files that every page loads. Each has a hash of its content, so browsers keep it forever. */
+/** The URLs of the files that every page loads. Each has a hash of its content, so browsers may cache it for a year. */
 export const ASSETS = { css: CSS.url, htmx: HTMX.url, script: SCRIPT.url, icon: ICON.url }
 
 /** A page loads files only from this server. `img-src` has `blob:` for the preview of a photo. */

@@ -90,7 +90,7 @@ ${doneNotice(frame, NOTICES, texts)}${content}
     .send(body)
 }
 
-/** The sandbox warning. Production has none. */
+/** The sandbox warning. There is none with `ALLOGGIATI_MODE=production`. */
 function modeLine ({ request: { server }, texts }: Frame): Html {
   if (server.identity.config.ALLOGGIATI_MODE === 'production') return NOTHING
   return html`<p class="mode">${texts.sandbox}</p>\n`

@@ -87,7 +87,7 @@ export interface Desk {
 export type Frame = Pick<Desk, 'request' | 'reply' | 'language' | 'texts'>
 
 /**
- * Each handler calls it first. It requires a signed-in person, and checks the CSRF token of a form.
+ * Opens the desk for a request. Each handler calls it first. It requires a signed-in person, and checks the CSRF token.
  * @throws RedirectError to the sign-in page, from where the person returns. ModuloScaduto for a wrong token
  */
 export async function openDesk (request: FastifyRequest, reply: FastifyReply): Promise<Desk> {
@@ -215,5 +215,5 @@ export function shortInstant (frame: Pick<Frame, 'language'>, instant: string): 
   return format(frame, { timeZone: 'Europe/Rome', day, month, ...MINUTE }).format(new Date(instant))
 }
 
-/** Fills in a text with a placeholder, e.g. `{n} ospiti`. */
+/** Replaces the placeholder of a text, e.g. `{n} ospiti`. */
 export { fill }

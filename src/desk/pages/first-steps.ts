@@ -17,7 +17,7 @@ import { establishmentTexts } from './texts/establishment-texts.ts'
 import { firstStepTexts } from './texts/first-step-texts.ts'
 import { unitTexts } from './texts/unit-texts.ts'
 
-/** The forms of the first steps. */
+/** The path of the forms of the first steps. */
 export const START = '/oggi/inizio'
 /** The feature flag that is off when an administrator has dismissed the first steps. */
 export const DISMISSED = 'primi_passi'
@@ -39,7 +39,7 @@ interface FirstSteps {
   units: readonly Unit[]
 }
 
-/** Undefined when all steps are done or dismissed, and for operators. */
+/** Reads the state of the steps. Undefined when all steps are done or dismissed, and for operators. */
 async function findFirstSteps (desk: Desk): Promise<FirstSteps | undefined> {
   if (!await isAdministrator(desk)) return undefined
   const { body: flags } = await desk.call<FeatureFlag[]>({ method: 'GET', url: '/api/settings/features' })

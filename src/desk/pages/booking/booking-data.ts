@@ -13,18 +13,19 @@ import { savedGuests, staysOfDay, type SavedGuest } from '#src/bookings/index.ts
 import { addDays, type Clock, type Day } from '#src/lib/time.ts'
 import type { Desk } from '../desk-page.ts'
 
-/** The last events that the page lists. */
+/** Maximum events that are read for the log, from the oldest. */
 const EVENTS = 200
+/** States that need no receipt any more. */
 const SETTLED: readonly State[] = ['ricevuto', 'depositato_altrove', 'annullato', 'non_inviato', 'rifiutato']
 
-/** The data of the page of a booking. */
+/** The data of a booking's page. */
 export interface BookingData {
   booking: BookingDetail
   etag: string | undefined
   guests: readonly SavedGuest[]
   /** Absent when the booking is not confirmed. */
   registration: Registration | undefined
-  /** The receipts of the police cover every submission. */
+  /** A receipt covers a submission of the booking, and no submission waits for its result or receipt. */
   isReceived: boolean
   /** The legal deadline for sending the guests. */
   deadline: Date
@@ -54,7 +55,7 @@ export async function readBooking (desk: Desk, id: number, clock: Clock): Promis
   const get = async <T>(url: string) => await desk.call<T>({ method: 'GET', url })
   const { body: { data: booking }, etag } = await get<{ data: BookingDetail }>(`/api/v1/prenotazioni/${id}`)
   const { check_in, check_out, numero_notti: nights, unita_id: unit } = booking
-  const day = lastNight(booking, today)
+  const day = registrationDay(booking, today)
   const [guests, stays, letter, privacy, events, submissions, free] = await Promise.all([
     guestsOf(server, id),
     staysOfDay(server.db, day),
@@ -86,7 +87,7 @@ export async function readBooking (desk: Desk, id: number, clock: Clock): Promis
 }
 
 /** The day whose registration the page shows: today during the stay, else the first or last night. */
-function lastNight ({ check_in, check_out }: BookingDetail, today: Day): Day {
+function registrationDay ({ check_in, check_out }: BookingDetail, today: Day): Day {
   if (today <= check_in) return check_in
   return today < check_out ? today : addDays(check_out, -1)
 }

@@ -13,7 +13,7 @@ import { guestForm } from './guest-form.ts'
 import { policePanel } from './police-panel.ts'
 import type { PoliceResult } from './police-result.ts'
 
-/** The result of a form on the page: typed guests, a result of the police, or another refusal. */
+/** The result of a form on the page: refused guests, a result of the police, or another refusal. */
 export interface Given {
   guests?: Attempt
   police?: PoliceResult

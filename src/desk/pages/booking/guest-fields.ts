@@ -30,7 +30,7 @@ export function guestFieldName (guest: number, field: string): string {
   return `dati[${guest}].${field}`
 }
 
-/** Whether a guest has no value. Such a guest is not saved. */
+/** Whether a guest has no value. Such guests at the end of the list are not saved. */
 export function isEmptyGuest (guest: object | undefined): boolean {
   return Object.values(guest ?? {}).every((value) => value === undefined || value === null || value === '')
 }
@@ -99,7 +99,7 @@ export function guestErrors (
   }))
 }
 
-/** Explains the source of a field's value. */
+/** The source of a value, by the name of the guest's field. */
 export type Sources = ReadonlyMap<string, 'read' | 'proposed' | 'toComplete'>
 
 /** The fields of one guest. Codes are shown as names. */
@@ -168,7 +168,7 @@ function fieldOf (desk: Desk, codes: CodeNames, field: GuestField, at: number): 
 
 const STATES = 'stati'
 
-/** A place that htmx searches while the person types. The rules also find the code of a typed name. */
+/** A field for a place, which htmx searches while the person types. `withCodes` replaces a typed name with its code. */
 function place ({ name, label }: DeskField, hint: string): DeskField {
   const list = `${fieldId({ name })}-elenco`
   return {

@@ -19,7 +19,10 @@ interface GuestFormParts {
   errors: ReadonlyMap<string, FieldError>
 }
 
-/** The guests as cards in the order of the police, in one form. A card is open when its guest needs something. */
+/**
+ * The guests as cards in the order of the police, in one form. The first card whose guest needs something is open.
+ * After a refusal all cards with errors are open.
+ */
 export function guestForm (desk: Desk, data: BookingData, parts: GuestFormParts): Html {
   const { codes } = parts
   const { booking, guests, registration } = data

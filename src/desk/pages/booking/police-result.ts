@@ -34,7 +34,7 @@ function remarkOf ({ ospite, messaggio_soap: text, dettaglio }: EsitoSchedina): 
 /** The refusals that a person may lift with a reason, by code. */
 const CONFIRMABLE = ['SCHEDINE_GIA_INVIATE', 'OSPITI_OLTRE_LA_PRENOTAZIONE', 'OSPITI_CAMBIATI']
 
-/** Whether a reason lifts the refusal. Only the text of the refusal says so. */
+/** Whether a person may send anyway with a reason. An invalid `motivo` or the text of the refusal shows it. */
 export function isConfirmable ({ refusal, fields }: PoliceResult): boolean {
   if (refusal === undefined) return false
   if (fields.some(({ campo }) => campo === 'motivo')) return true

@@ -19,7 +19,7 @@ interface Photo {
 }
 
 /**
- * Reads a photo, and saves its guest and the image.
+ * Reads a photo, and saves its guest and the image. With `isOnly` it only stores the image.
  * @returns the fields that were read, or undefined when only the image was stored
  * @throws Refusal, RedirectError
  */
@@ -59,7 +59,7 @@ export function photoFault (desk: Pick<Desk, 'language'>, refusal: ErrorBody): s
     : `${scanTexts[desk.language].photo}: ${inWords(desk, fault.messaggio, [])}`
 }
 
-/** The extension of an image by its first bytes, which the route of the API checks again. */
+/** The extension that the first bytes of a file suggest. The route of the API validates the file. */
 function extensionOf (file: Buffer): string {
   const start = file.toString('latin1', 0, 12)
   if (start.startsWith('\x89PNG')) return 'png'

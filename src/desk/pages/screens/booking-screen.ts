@@ -166,7 +166,7 @@ const files: FastifyPluginAsyncTypebox = async (app) => {
   })
 }
 
-/** Sends the saved guests, or tests them. `mancanti` limits it to the guests who are not sent yet. */
+/** Sends or tests the saved guests. With `mancanti` in the form, only the guests who are not sent yet. */
 async function send (desk: Desk, id: number, payload: object): Promise<InvioResponse> {
   const values = desk.request.body as Values
   const { body } = await desk.call<InvioResponse>({
@@ -178,7 +178,10 @@ async function send (desk: Desk, id: number, payload: object): Promise<InvioResp
   return body
 }
 
-/** @throws the error, unless it is a refusal of an existing booking */
+/**
+ * The page's input for a refused Send.
+ * @throws any error that is not a refusal, and a 404
+ */
 function refusedBy (err: unknown): Given {
   if (!(err instanceof Refusal) || err.body.status === 404) throw err
   return { police: refusedResult(err.body), status: err.body.status }

@@ -16,7 +16,7 @@ export const DATA = `${SETTINGS}/dati`
 const BACKUP = `${DATA}/copia`
 const MEBIBYTE = 1024 * 1024
 
-/** How long data are kept, and the state of the backups. The environment of the server sets both. */
+/** How long data are kept, and the state of the backups, with a button that starts one. */
 const dataScreen: FastifyPluginAsyncTypebox = async (app) => {
   app.get(DATA, deskPage('getPaginaDati', 'Quanto si conservano i dati, e le copie di sicurezza'),
     async (request, reply) => await show(await openAdministration(request, reply)))

@@ -14,7 +14,7 @@ import { readPoliceDue, nameOf, URGENT_MS } from './police-due.ts'
 
 export const NOTICES = '/avvisi'
 
-/** A problem, with its consequence and one button. */
+/** A problem, with its consequence and at most one button. */
 export interface Notice {
   title: string
   /** Instant at which the problem began. */
@@ -25,11 +25,11 @@ export interface Notice {
   isAdvice?: boolean
 }
 
-/** A backup becomes a notice when it is two nights old. */
+/** The backup job becomes a notice when its last run started longer ago than this. */
 const OLD_MS = 48 * 3_600_000
 
-/** Reasons for a missing receipt that a retry does not remove. */
-const LASTING: readonly WaitReason[] = [
+/** Reasons for a missing receipt that become a notice. */
+const NOTICED_REASONS: readonly WaitReason[] = [
   'credenziali_rifiutate', 'credenziali_mancanti', 'ricevuta_scaduta', 'servizio_non_raggiungibile'
 ]
 
@@ -43,7 +43,7 @@ export async function findNotices (desk: Desk, clock: Clock): Promise<Notice[]> 
     closed,
     suspension(desk),
     police(desk, clock),
-    disk(desk),
+    readiness(desk),
     ...isAdmin ? [jobs(desk, clock), webhooks(desk)] : []
   ])
   return found.flat().sort((a, b) => Number(a.isAdvice ?? false) - Number(b.isAdvice ?? false))
@@ -99,8 +99,8 @@ async function police (desk: Desk, clock: Clock): Promise<Notice[]> {
 
 function missingReceipts (desk: Desk, awaited: readonly { giorno?: string, motivo?: WaitReason }[]): Notice[] {
   const texts = policeTexts[desk.language]
-  const lasting = awaited.filter(({ motivo }) => motivo !== undefined && LASTING.includes(motivo))
-  return [...Map.groupBy(lasting, ({ motivo }) => motivo!)].map(([reason, group]) => {
+  const noticed = awaited.filter(({ motivo }) => motivo !== undefined && NOTICED_REASONS.includes(motivo))
+  return [...Map.groupBy(noticed, ({ motivo }) => motivo!)].map(([reason, group]) => {
     const days = [...new Set(group.flatMap(({ giorno }) => giorno ?? []))].sort()
     return {
       title: fill(texts.receiptOf, days.map((day) => dayText(desk, day)).join(', ')),
@@ -110,7 +110,7 @@ function missingReceipts (desk: Desk, awaited: readonly { giorno?: string, motiv
   })
 }
 
-async function disk (desk: Desk): Promise<Notice[]> {
+async function readiness (desk: Desk): Promise<Notice[]> {
   const texts = noticeTexts[desk.language]
   try {
     await desk.call({ method: 'GET', url: '/health/ready' })

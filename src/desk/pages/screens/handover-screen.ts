@@ -96,7 +96,7 @@ function notYet ({ language }: Desk, here: string, place: Place): Html {
 `
 }
 
-/** Replaces the code on the page. */
+/** The message that replaces the code on the page when the code has expired. */
 function expired ({ language }: Desk, place: Place): Html {
   const texts = phoneTexts[language]
   return html`<div id="${PART}"><p>${texts.expired}</p>

@@ -17,7 +17,7 @@ import { letterTexts } from '../texts/letter-texts.ts'
 
 const PAGE = '/lettere'
 const API = '/api/lettere-benvenuto'
-/** Number of days, from today on, whose arrivals the page lists. */
+/** Number of days after today whose arrivals the page lists, besides those of today. */
 const DAYS = 7
 const LATEST = 20
 

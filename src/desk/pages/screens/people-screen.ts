@@ -19,7 +19,7 @@ import { SETTINGS } from './account-state.ts'
 export const PEOPLE = `${SETTINGS}/utenti`
 const PERSON = `${PEOPLE}/:id`
 const API = '/auth/v1/admin/users'
-/** The maximum length of a list. */
+/** Maximum people on the page, which is also the maximum of the API. */
 const MAX_LIST_LENGTH = 1000
 /** A hundred years, because the protocol has no ban without an end. */
 const BAN = '876000h'
@@ -227,7 +227,7 @@ ${isOut
 ${actionForm(desk, { action: `${page}/elimina`, button: texts.removeNow })}</details>`
 }
 
-/** The page for a person without the right. */
+/** The page for a person who is not an administrator. */
 function refuse (desk: Desk): FastifyReply {
   const texts = peopleTexts[desk.language]
   return showDesk(desk, {

@@ -11,7 +11,7 @@ import { nameOf, namesOf } from './police-due.ts'
 
 interface Range { from: string, until: string, today: string }
 
-/** A refused submission is not a task itself, because its guests are in the list of open bookings. */
+/** States shown as done. */
 const DONE: readonly State[] = ['acquisito', 'ricevuto', 'depositato_altrove', 'annullato']
 
 /** The submissions of the arrivals of some days, by day. */

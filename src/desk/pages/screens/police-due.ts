@@ -105,7 +105,7 @@ function isAccepted (day: string, today: string): boolean {
   return day === today || day === addDays(today, -1)
 }
 
-/** The rows of tasks for a person, then the bookings that wait for a receipt. */
+/** The section with the tasks of a person, and the section with the bookings that wait for a receipt. */
 export function openSection (desk: Desk, clock: Clock, due: PoliceDue): Html {
   const texts = policeTexts[desk.language]
   const { open, undecided, check: { in_attesa: awaited, discordanze: differing } } = due
@@ -171,7 +171,7 @@ export function nameOf (
   return names.get(id) ?? fill(policeTexts[desk.language].booking, id)
 }
 
-/** The deadline, and in its last six hours the remaining time. */
+/** The deadline, and in the last six hours before it the remaining time. */
 function deadlineText (desk: Desk, clock: Clock, deadline: string): Html {
   const texts = policeTexts[desk.language]
   const ms = Date.parse(deadline) - clock.now().getTime()

@@ -38,7 +38,10 @@ const startScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock 
 }
 export default startScreen
 
-/** Creates units with the name of their kind and a number. The idempotency key of each unit stops a double submit. */
+/**
+ * Creates units with the name of their kind and a number. The idempotency key of each unit stops a double submit.
+ * @throws Refusal for an invalid number of units, or when the API refuses a unit
+ */
 async function addUnits (desk: Desk, values: Values): Promise<void> {
   const { quante: count, ...unit } = readPayload(SEVERAL_UNITS, values)
   if (typeof count !== 'number' || count < 1 || count > MAX_UNITS) {

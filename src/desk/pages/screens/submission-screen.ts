@@ -135,7 +135,7 @@ const DECISION_TEXTS = {
   reinvia: 'reinvia', acquisito: 'acquis', depositato: 'depositato', annulla: 'annulla'
 } as const satisfies Record<DecisionName, TextKey>
 
-/** The decisions of a person, each with a check to make first. A waiting submission can only be withdrawn. */
+/** The form for the decision of a person, with the checks to make first. A waiting submission can only be withdrawn. */
 function decisionSection (desk: Desk, data: InvioDetail, isAdmin: boolean, attempt: Attempt): Html {
   const texts = submissionTexts[desk.language]
   const { id, stato, numero_schedine: guests, data_arrivo: day } = data

@@ -19,7 +19,7 @@ import { CHECK } from './send-day-screen.ts'
 const NEW = '/prenotazioni/nuova'
 const TODAY = '/oggi'
 
-/** Oggi: the work of a day. */
+/** Oggi: the work of a day, today by default. */
 const todayScreen: FastifyPluginAsyncTypebox<DeskOptions> = async (app, { clock }) => {
   app.get(TODAY, deskPage('getPaginaOggi', 'Il lavoro di oggi', {
     query: { giorno: Type.Optional(Day), passo: Type.Optional(OneOf(STEPS)) }
