@@ -45,8 +45,8 @@ export const NOT_EMPTY = 'x-non-vuoti'
 export const UPPER = 'x-maiuscole'
 
 /**
- * An optional field in which `""` and null are errors. Elsewhere they mean absent, but here a request without the field
- * would do more than its sender wants.
+ * An optional field in which `""` and null are errors. In other fields they mean that the field is absent. Without this
+ * field a request would do more than its sender wants.
  */
 export function NotEmpty<T extends TSchema> (schema: T) {
   return { ...schema, [NOT_EMPTY]: true }

@@ -96,7 +96,7 @@ export const SuspensionBody = Closed({
 export const PoliceAccount = Closed({
   utente: Nullable(Type.String()),
   modalita: OneOf(['sandbox', 'production']),
-  /** No other program sends with this account, so matching totals on a receipt prove an acquisition. */
+  /** Whether no other program sends with this account. Then matching totals on a receipt prove an acquisition. */
   canale_esclusivo: Type.Boolean()
 }, { $id: 'AccountPolizia', examples: [{ utente: 'RM000001', modalita: 'production', canale_esclusivo: false }] })
 export type PoliceAccount = Static<typeof PoliceAccount>

@@ -4,7 +4,7 @@ import { MAIL_STATES } from './mail.ts'
 
 /** Maximum recipients of one request. */
 const RECIPIENTS_MAX = 100
-/** In characters. Mail clients truncate mails over 100 KB. */
+/** Maximum characters of a body. */
 const BODY_MAX = 200_000
 
 /** `body` is HTML. Only elements suited to mails are sent. */

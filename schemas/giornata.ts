@@ -22,7 +22,7 @@ export const DAY_STATES = {
 export type DayState = keyof typeof DAY_STATES
 export const DAY_STATE_NAMES = Object.keys(DAY_STATES) as [DayState, ...DayState[]]
 
-/** Sent, being sent, or about to be: no action is needed. */
+/** Sent, being sent, or (in test mode) ready: the request was successful. */
 export const SUCCESS_DAY_STATES = ['pronta', 'gia_inviata', 'in_corso', 'acquisita'] as const satisfies DayState[]
 
 /** The body is optional. */

@@ -5,7 +5,7 @@ import { SOURCE_WORDS } from './image.ts'
 
 /** Maximum bytes of an uploaded profile picture, else 413. */
 export const PICTURE_BYTES_MAX = 5 * 1024 * 1024
-/** Longer side of the stored picture in pixels. */
+/** Maximum longer side of the stored picture in pixels. */
 export const PICTURE_SIDE_MAX = 512
 
 /** The form fields. JSON Schema has no type for the bytes of a file. */

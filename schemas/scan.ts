@@ -8,7 +8,7 @@ import { paging } from './paging.ts'
 import { Avviso } from './scanning.ts'
 import { Segnalazione } from './schedina.ts'
 
-/* Scanned documents, stored until assigned to a guest. */
+/* Scanned documents, stored with or without the guest to whom they belong. */
 
 /** Fields of a document, named as in `parsed` of `mrz/parse`. '' means that the document does not say. */
 const documentFields = {

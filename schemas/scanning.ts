@@ -96,7 +96,7 @@ export const ParsedMrz = Closed({
 })
 export type ParsedMrz = Static<typeof ParsedMrz>
 
-/** Guest fields read from an MRZ, and those of the birth place, which an MRZ lacks. */
+/** Guest fields read from an MRZ. `BIRTH_PLACE_FIELDS` are those of the birth place, which an MRZ lacks. */
 const GUEST_FIELDS = {
   nome: Type.String(),
   cognome: Type.String(),

@@ -3,7 +3,7 @@ import { Open, OneOf } from './common.ts'
 
 /* Transformations of images in the format of Supabase Storage. */
 
-/** Larger sizes are lowered to this, as in the real server. */
+/** Larger sizes are lowered to this, as in Supabase Storage. */
 export const TRANSFORM_SIDE_MAX = 2500
 
 const side = (which: string) => Type.Optional(Type.Integer({

@@ -51,7 +51,7 @@ export const ACQUIRED_STATES = ['acquisito', 'ricevuto'] as const satisfies Stat
 /** All its guests are with the police, by this or another channel. */
 export const FILED_STATES = [...ACQUIRED_STATES, 'depositato_altrove'] as const satisfies State[]
 
-/** Final states: no outcome can change any more, so the encrypted records may be erased. */
+/** The encrypted records may be erased, if no row is unresolved. */
 export const ERASABLE_STATES = [
   'ricevuto', 'parziale', 'rifiutato', 'non_inviato', 'depositato_altrove', 'annullato'
 ] as const satisfies State[]

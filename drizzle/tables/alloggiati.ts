@@ -7,7 +7,7 @@ import { struttura } from './establishments.ts'
 /** Police accounts, as far as the ledger must know them. */
 export const account_polizia = pgTable('account_polizia', {
   utente: text().primaryKey(),
-  /** No other program sends with this account, so that matching totals on a receipt are proof. */
+  /** Whether no other program sends with this account. Then matching totals on a receipt are proof. */
   canale_esclusivo: boolean().notNull().default(false),
   /** The last test of the credentials, and its error code. Null after a success. */
   provata_il: instant(),

@@ -52,8 +52,7 @@ export const invii_cancellazioni = pgTable('invii_cancellazioni', {
 })
 
 /**
- * An active suspension stops all sending. A person starts it. The ledger starts it when the database may be an old
- * copy.
+ * Suspensions. An active one stops all sending. A person starts it, or the ledger when the database may be an old copy.
  */
 export const invii_sospensioni = pgTable('invii_sospensioni', {
   id: integer().primaryKey().generatedAlwaysAsIdentity(),

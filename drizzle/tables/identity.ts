@@ -63,7 +63,7 @@ export const users = pgTable('users', {
   index('users_imported_hash').on(t.id).where(isImportedHash(t.password_hash))
 ])
 
-/** Accounts with which a user can sign in: e-mail, or an external provider. */
+/** The ways in which a user can sign in: by e-mail, or with an account at an external provider. */
 export const identities = pgTable('identities', {
   /** `identity_id` in the API. */
   id: uuid().primaryKey().defaultRandom(),

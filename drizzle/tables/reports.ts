@@ -21,7 +21,7 @@ export const pdf_templates = pgTable('pdf_templates', {
   deleted_at: instantDate()
 })
 
-/** All versions of existing templates, including the current one. The oldest are deleted. */
+/** The latest versions of existing templates, including the current one. Older ones are deleted. */
 export const pdf_template_versions = pgTable('pdf_template_versions', {
   id: text().notNull().references(() => pdf_templates.id, { onDelete: 'cascade' }),
   versione: integer().notNull(),

@@ -25,7 +25,7 @@ export const webauthn_credentials = pgTable('webauthn_credentials', {
   index('webauthn_credentials_factor').on(t.factor_id)
 ])
 
-/** Passkey challenges that devices sign. */
+/** Challenges of passkeys, which devices sign. */
 export const webauthn_challenges = pgTable('webauthn_challenges', {
   id: uuid().primaryKey().defaultRandom(),
   ceremony: text({ enum: CEREMONIES }).notNull(),

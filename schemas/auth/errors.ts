@@ -1,7 +1,7 @@
 import { Type, type Static } from '@sinclair/typebox'
 import { Closed, OneOf } from '#schemas/common.ts'
 
-/** The error codes of Supabase Auth that this server uses. Their table has statuses and texts. */
+/** The error codes of Supabase Auth that this server uses. `src/identity/errors.ts` has statuses and texts. */
 export const AUTH_ERROR_CODES = [
   'anonymous_provider_disabled', 'bad_code_verifier', 'bad_json', 'bad_jwt', 'bad_oauth_callback', 'bad_oauth_state',
   'current_password_invalid', 'email_address_invalid', 'email_conflict_identity_not_deletable', 'email_exists',
