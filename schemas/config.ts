@@ -21,7 +21,7 @@ export const Environment = Type.Object({
     minimum: 0,
     maximum: 300,
     default: 0,
-    description: 'Secondi in cui, alla fine, si serve ancora tutto mentre il proxy va altrove; 0: si chiude subito'
+    description: 'Secondi in cui, all’arresto, il server risponde ancora finché il proxy passa ad altri; 0: nessuno'
   }),
   PUBLIC_URL: optional(HTTP_URL, 'URL pubblico del servizio; senza, http://HOST:PORT'),
   DATA_DIR: Type.String({
@@ -86,7 +86,7 @@ export const Environment = Type.Object({
   REQUIRE_RECENT_MFA: Type.Boolean({
     default: false,
     description:
-      'Decisioni sugli invii, chiavi, utenti, manutenzione e SQL vogliono un secondo fattore di al massimo 15 minuti fa'
+      'Decisioni sugli invii, chiavi, utenti, manutenzione e SQL richiedono un secondo fattore negli ultimi 15 minuti'
   }),
 
   IDP_URL: optional(HTTP_URL, 'Provider di identità esterno'),
@@ -106,13 +106,13 @@ export const Environment = Type.Object({
     minimum: 1,
     maximum: 3650,
     default: 30,
-    description: 'Giorni dopo la fine di un invio in cui se ne cancellano le schedine cifrate; le ricevute restano'
+    description: 'Giorni fra la fine di un invio e la cancellazione delle sue schedine cifrate; le ricevute restano'
   }),
   IMAGE_RETENTION_DAYS: Type.Integer({
     minimum: 0,
     maximum: 3650,
     default: 7,
-    description: 'Giorni dopo la ricevuta che copre un ospite in cui se ne eliminano le immagini dei documenti'
+    description: 'Giorni fra la ricevuta che copre un ospite e l’eliminazione delle immagini dei suoi documenti'
   }),
   IMAGE_SIDE_MAX: Type.Integer({
     minimum: 1500,

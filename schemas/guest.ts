@@ -36,7 +36,7 @@ const DayOrEmpty = (description?: string) => Type.Optional(Type.Unsafe<string | 
   type: ['string', 'null'], format: 'day-or-empty', maxLength: 10, ...description !== undefined && { description }
 }))
 
-/** A guest in a `saveOspiti` request. With those from `tipo_alloggiato` on it is also a schedina. */
+/** A guest in a `saveOspiti` request. It has the fields of a schedina, too. */
 export const GuestInput = Closed(
   {
     nome: optional(100, 'Vuoto se il documento ha un nome solo, che va in `cognome`'),

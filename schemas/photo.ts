@@ -30,7 +30,7 @@ export const PhotoResponse = Closed({
       description: 'Tutte le cifre di controllo della zona sono giuste; null se non c’è una zona'
     })),
     letti: fields('Campi salvati dalla zona'),
-    proposti: fields('Campi salvati che nessuna cifra di controllo prova: da controllare'),
+    proposti: fields('Campi salvati come proposta: da controllare'),
     da_completare: fields('Campi che mancano ancora, e che il documento non dice'),
     errors: Type.Array(Ref(Segnalazione), { description: 'Quello che impedirebbe ancora l’invio di questo ospite' }),
     warnings: Type.Array(Ref(Segnalazione)),

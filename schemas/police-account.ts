@@ -66,6 +66,6 @@ export const EstablishmentAccountResponse = Closed({ data: Ref(EstablishmentAcco
 
 /** The establishment whose account a request uses. The default is the first one. */
 export const AccountQuery = Closed({
-  struttura_id: Type.Optional({ ...Id, description: 'La struttura di cui vale l’account; se manca, la prima' })
+  struttura_id: Type.Optional({ ...Id, description: 'La struttura di cui si usa l’account; se manca, la prima' })
 })
 export type AccountQuery = Static<typeof AccountQuery>

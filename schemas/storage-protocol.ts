@@ -60,13 +60,13 @@ export const DownloadQuery = Open({ download, cacheNonce })
 export const RenderQuery = Open({ ...transformFields, download, cacheNonce })
 export type RenderQuery = Static<typeof RenderQuery>
 export const LinkQuery = Open({
-  token: token('Il token del link: sta per le credenziali, per questo file soltanto e fino alla scadenza'),
+  token: token('Il token del link: sostituisce le credenziali, per questo file soltanto e fino alla scadenza'),
   download,
   cacheNonce
 })
 export const UploadLinkQuery = Open({
-  token: token('Il token di POST /storage/v1/object/upload/sign/…: sta per le credenziali, per questo file soltanto, ' +
-    'e vale un minuto')
+  token: token('Il token di POST /storage/v1/object/upload/sign/…: sostituisce le credenziali, per questo file ' +
+    'soltanto, e vale un minuto')
 })
 
 export const FileContent = {

@@ -6,7 +6,7 @@ import { Name } from './guest.ts'
 export const UNIT_KINDS = ['camera', 'appartamento', 'posto_letto', 'piazzola'] as const
 export const BLOCK_REASONS = ['uso_proprio', 'manutenzione', 'canale', 'altro'] as const
 
-const struttura_id = Type.Integer({ ...Id, description: 'La struttura, di cui vale l’account della Polizia' })
+const struttura_id = Type.Integer({ ...Id, description: 'La struttura, di cui si usa l’account della Polizia' })
 const nome = Name(100)
 const tipo = OneOf(UNIT_KINDS, { description: 'Che cosa si affitta' })
 const Count = (maximum: number, description: string) => Type.Integer({ minimum: 0, maximum, description })

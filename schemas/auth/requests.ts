@@ -51,9 +51,9 @@ export const EmptyBody = Open({}, { examples: [{}] })
 
 /** The URL to which the browser is redirected afterwards. */
 const redirect_to = text(2000, 'Dove si manda il browser dopo: un indirizzo di CORS_ORIGINS, di REDIRECT_URLS o di ' +
-  'questo server, ma non sotto /auth/v1. Al posto di ogni altro il primo di CORS_ORIGINS, o quello di questo server; ' +
-  'così anche se manca, ma nelle e-mail di invito e di recupero, e senza CORS_ORIGINS in tutte, le pagine di questo ' +
-  'server')
+  'questo server, ma non sotto /auth/v1. Ogni altro è sostituito dal primo di CORS_ORIGINS, o da quello di questo ' +
+  'server. Se manca, vale lo stesso; ma le e-mail di invito e di recupero, e senza CORS_ORIGINS tutte, portano alle ' +
+  'pagine di questo server')
 export const RedirectQuery = Open({ redirect_to })
 
 export const UserUpdate = Open({

@@ -70,7 +70,7 @@ export const BOOKINGS = {
     },
     SCANSIONE_NON_TROVATA: {
       statuses: [404],
-      cause: 'Nessuna scansione di chi chiama ha questo id.',
+      cause: 'Nessuna scansione ha questo id, o la scansione non ha un’immagine.',
       remedy: 'Leggere l’elenco in `/api/v1/scansioni`.'
     },
     OCR_CREDENZIALI_RIFIUTATE: {

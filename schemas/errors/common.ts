@@ -70,7 +70,7 @@ export const COMMON = {
     },
     MODULO_SCADUTO: {
       statuses: [403],
-      cause: 'Un modulo della scrivania è di un’altra sessione, o di troppo tempo fa.',
+      cause: 'Un modulo delle pagine è di un’altra sessione, o di troppo tempo fa.',
       remedy: 'Ricaricare la pagina e inviare di nuovo.'
     },
     SECONDO_FATTORE_RICHIESTO: {

@@ -89,12 +89,12 @@ export const PDF = {
     },
     SINTASSI_NON_VALIDA: inTemplate('Un’istruzione del modello è scritta male.'),
     ISTRUZIONE_SCONOSCIUTA: inTemplate('Il modello usa un’istruzione o un filtro che non esiste.'),
-    XML_NON_BEN_FORMATO: inTemplate('Un elemento del modello non è chiuso, o è chiuso due volte.'),
+    XML_NON_BEN_FORMATO: inTemplate('Il modello non è ben formato: per esempio un elemento non è chiuso.'),
     ELEMENTO_SCONOSCIUTO: inTemplate('Il modello usa un elemento che non esiste.'),
     ELEMENTO_FUORI_POSTO: inTemplate('Un elemento è in una posizione non ammessa.'),
     ATTRIBUTO_SCONOSCIUTO: inTemplate('Un elemento ha un attributo che non esiste.'),
     ATTRIBUTO_MANCANTE: inTemplate('A un elemento manca un attributo.'),
-    VALORE_NON_VALIDO: inTemplate('Un attributo ha un valore non ammesso.'),
+    VALORE_NON_VALIDO: inTemplate('Un attributo o un filtro ha un valore non ammesso.'),
     STILE_NON_AMMESSO: inTemplate('Uno stile non esiste, o non lascia spazio al contenuto.'),
     COLLEGAMENTO_NON_AMMESSO: inTemplate('Un collegamento ha un indirizzo non ammesso.')
   }

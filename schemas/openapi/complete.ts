@@ -112,7 +112,7 @@ function describeUse (trait: Trait): string[] {
       `Una chiave personale deve avere l’ambito «${config.scope}».`,
     config.recentFactor && 'Dove il server lo chiede (`REQUIRE_RECENT_MFA`), una persona deve avere confermato il ' +
       'secondo fattore da meno di 15 minuti: altrimenti la risposta è 403 `SECONDO_FATTORE_RECENTE`.',
-    config.idempotent && 'Con `Idempotency-Key` si può ripetere senza che succeda due volte.',
+    config.idempotent && 'Con `Idempotency-Key` l’operazione si può ripetere senza eseguirla due volte.',
     honoursIfMatch(trait) && 'Con `If-Match` cambia solo quello che si è letto.',
     isPaged && 'A pagine: `limit` e `cursor`; la pagina seguente è in `Link`.',
     config.heavy && 'È un lavoro pesante, contato a parte con un limite più basso.'

@@ -9,7 +9,7 @@ const count = { type: 'integer', minimum: 0 }
 export const RESPONSE_HEADERS = {
   ETag: { description: 'La versione, da rimandare in `If-None-Match` o `If-Match`', schema: text, example: '"3"' },
   Location: {
-    description: 'L’indirizzo di ciò che è nato, o dove proseguire', schema: text, example: '/api/v1/invii/1'
+    description: 'L’indirizzo della risorsa creata, o dove proseguire', schema: text, example: '/api/v1/invii/1'
   },
   Link: {
     description: 'La pagina seguente, con `rel="next"`; manca sull’ultima', schema: text, example: '<…>; rel="next"'

@@ -1,5 +1,5 @@
 /* Exports of scanning for other areas and the app. */
-export { default as guestCodes, type GuestCodes } from './guest/guest-codes.ts'
+export { default as guestCodes, type GuestCodes } from './guest/guest-codes-plugin.ts'
 export type { DocumentKind } from './guest/document-kind.ts'
 export { guestOf } from './guest/guest.ts'
 export { expired, minor } from './guest/holder-notices.ts'

@@ -2,7 +2,7 @@ import {
   BIRTH_PLACE_FIELDS, SCANNED_FIELDS, type Avviso, type ParsedMrz, type ScannedGuest
 } from '#schemas/scanning.ts'
 import { firstDayOf, isBirthDate, isDay } from '#src/lib/time.ts'
-import type { BirthPlace, GuestCodes } from './guest-codes.ts'
+import type { BirthPlace, GuestCodes } from './guest-codes-plugin.ts'
 import { documentKind, type DocumentKind } from './document-kind.ts'
 import { writeFirst } from './holder-notices.ts'
 

@@ -2,7 +2,7 @@ import type { OcrResponse } from '#schemas/ocr.ts'
 import type { Avviso, ScannedGuest } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
 import { parseDocument } from '../mrz/routes.ts'
-import type { GuestCodes } from './guest-codes.ts'
+import type { GuestCodes } from './guest-codes-plugin.ts'
 
 /** A guest as read from the image of a document. */
 export interface ReadGuest {

@@ -1,5 +1,5 @@
 import { addDays, type Day } from '#src/lib/time.ts'
-import type { GuestCodes } from '../guest/guest-codes.ts'
+import type { GuestCodes } from '../guest/guest-codes-plugin.ts'
 import { DATE, dayOf, DIGIT, lettersOf, linesOf, nameOf, toDigits, toLetters } from './noisy-text.ts'
 import { birthPlaceIn, birthPlaceOf, issuingComune, PLACE } from './printed-places.ts'
 import type { PrintedDocument } from './printed-document.ts'

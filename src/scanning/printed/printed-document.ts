@@ -1,5 +1,5 @@
 import type { Day } from '#src/lib/time.ts'
-import type { BirthPlace } from '../guest/guest-codes.ts'
+import type { BirthPlace } from '../guest/guest-codes-plugin.ts'
 import type { DocumentKind } from '../guest/document-kind.ts'
 
 /** The fields that a document without an MRZ prints, as far as OCR shows them. */

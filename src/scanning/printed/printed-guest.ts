@@ -1,6 +1,6 @@
 import { SCANNED_FIELDS, type Avviso, type ScannedGuest } from '#schemas/scanning.ts'
 import type { Day } from '#src/lib/time.ts'
-import type { GuestCodes } from '../guest/guest-codes.ts'
+import type { GuestCodes } from '../guest/guest-codes-plugin.ts'
 import { birthPlaceFields } from '../guest/guest.ts'
 import { expired, minor } from '../guest/holder-notices.ts'
 import { readLicence } from './driving-licence.ts'

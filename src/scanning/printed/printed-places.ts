@@ -1,5 +1,5 @@
 import type { Day } from '#src/lib/time.ts'
-import type { BirthPlace, GuestCodes } from '../guest/guest-codes.ts'
+import type { BirthPlace, GuestCodes } from '../guest/guest-codes-plugin.ts'
 import { DATE, dayOf, linesOf, toLetters } from './noisy-text.ts'
 
 /** A place with its province or state: `BOLZANO/BOZEN (BZ)`, `TIRANA (ALB)`, `LIMA (PERÙ)`, `PERÙ (EE)`. */

@@ -159,7 +159,7 @@ function judge (
   return { legibility: 'dubbia', neededSum: isLikely ? Math.max(minSum, neededSum) : Infinity, fault }
 }
 
-/** False for a worn filler. Where the ink has come off, letters may have lost a part, too. */
+/** False for a worn filler. Letters may have lost a part, too, if ink has come off. */
 function isHiddenOrWhole ({ ink, paper, height }: CharacterSight, usual: { ink: number, height: number }): boolean {
   return ink < BOUNDS.ink * usual.ink || paper > LIGHT.glare || height >= FILLER_HEIGHT * usual.height
 }
