@@ -4,7 +4,7 @@ import { Closed, Id, Nullable, Proposal, Upper } from './common.ts'
 
 /* Bookings as CSV. */
 
-/** Maximum lines of an import. */
+/** Maximum rows of an import. */
 export const IMPORT_ROWS_MAX = 5000
 /** Maximum bytes of a file. */
 export const IMPORT_BYTES_MAX = 4 * 1024 * 1024

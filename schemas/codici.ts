@@ -3,7 +3,7 @@ import { Closed, Ref, Text } from './common.ts'
 
 export const CodiciQuery = Closed({
   q: Type.Optional(Text(100, {
-    description: 'Testo cercato in codici e nomi, anche in altre lingue e di un tempo', examples: ['roma']
+    description: 'Testo cercato in codici e nomi, anche in altre lingue e non più in uso', examples: ['roma']
   })),
   limit: Type.Optional(Type.Integer({
     minimum: 1, maximum: 1000, description: 'Voci per elenco; se manca, 100 con q, altrimenti tutte'

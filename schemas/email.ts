@@ -90,7 +90,10 @@ export const EmailQuery = Closed({
   })
 })
 
-/** A mail's status, without its recipient, which is not stored. `prossimo_tentativo` is null if none is scheduled. */
+/**
+ * A mail's status, without its recipient, which is only stored until the delivery. `prossimo_tentativo` is null if none
+ * is scheduled.
+ */
 export const Email = Closed({
   ...outcome,
   tentativi: Type.Integer({ minimum: 0, examples: [1] }),

@@ -147,7 +147,7 @@ const Correzione = Closed({
   quando: Instant
 })
 
-/** A submission whose outcome was decided by a person. */
+/** The example of a submission with its history: the outcome is unknown, and there is no decision yet. */
 export const DETAIL_EXAMPLE = {
   ...EXAMPLE,
   versione: 3,

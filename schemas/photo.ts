@@ -27,7 +27,7 @@ export const PhotoResponse = Closed({
     path: Type.String({ description: 'L’immagine salvata, come la dà `documents/upload`' }),
     ospite: StoredGuest,
     valid: Nullable(Type.Boolean({
-      description: 'Tutte le cifre di controllo della zona sono giuste; null se non c’è una zona'
+      description: 'Le cifre di controllo della zona sono giuste, e si vede ogni carattere; null se non c’è una zona'
     })),
     letti: fields('Campi salvati dalla zona'),
     proposti: fields('Campi salvati come proposta: da controllare'),

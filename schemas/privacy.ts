@@ -46,7 +46,7 @@ export const HeldData = Closed({
   quanti: Type.Integer({ minimum: 1 }),
   ospite: Nullable(Type.Integer({ description: 'Di quale ospite, da 0' })),
   lato: Nullable(OneOf(SIDES)),
-  riferimento: Nullable(Type.String({ description: 'L’invio, o il giorno della ricevuta' })),
+  riferimento: Nullable(Type.String({ description: 'L’invio, il giorno della ricevuta o la scansione' })),
   stato: OneOf(HELD_STATES),
   fino_a: Nullable(Type.String({ ...Day, description: 'Null: nessun termine finché dura il motivo' })),
   motivo: Type.String(),

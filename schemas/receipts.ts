@@ -17,7 +17,7 @@ export const ReceiptQuery = Closed({
 const WAIT_REASONS = {
   non_ancora_emessa: 'la Polizia non ha ancora dato la ricevuta del giorno',
   ricevuta_chiesta: 'la ricevuta è stata chiesta, e il servizio non ha ancora risposto',
-  servizio_non_raggiungibile: 'il servizio non risponde: si riprova da soli',
+  servizio_non_raggiungibile: 'il servizio non risponde: il server riprova da solo',
   credenziali_rifiutate: 'il servizio ha rifiutato le credenziali: se la password è cambiata serve una nuova WSKEY',
   credenziali_mancanti: 'mancano le credenziali dell’account che ha inviato',
   ricevuta_scaduta: 'il servizio dà le ricevute per 30 giorni, che sono passati',

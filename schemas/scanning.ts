@@ -43,7 +43,7 @@ export const ParseMrzBody = Closed(
     text: Type.Optional(Type.String({
       maxLength: 20_000,
       description: 'Il testo del documento (`text` di ocr): se ne confrontano i nomi, e di una carta ' +
-        'd’identità italiana dà il comune di nascita'
+        'd’identità italiana dà i luoghi di nascita e di rilascio'
     })),
     leggibilita: Type.Optional({
       ...Leggibilita, description: '`leggibilita` di ocr: un campo che non si vede bene non è valido'
@@ -85,7 +85,7 @@ export const ParsedMrz = Closed({
   expiryDate: ZoneDay,
   issuingCountry: Type.String(),
   valid: Type.Boolean({
-    description: 'Tutte le cifre di controllo sono giuste, e nell’immagine si vede ogni carattere'
+    description: 'Le cifre di controllo sono giuste, nessuna data è impossibile, e nell’immagine si vede ogni carattere'
   }),
   checks: MrzChecks,
   layout: OneOf(MRZ_LAYOUTS),

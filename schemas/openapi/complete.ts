@@ -25,7 +25,7 @@ interface Operation {
   requestBody?: { required?: boolean, content: Record<string, Media> }
   security?: object[]
   responses: Record<string, ResponseObject | { $ref: string }>
-  /** The operation's errors by status. */
+  /** The operation's error codes by status. */
   'x-codici'?: Record<string, readonly string[]>
 }
 
@@ -113,7 +113,7 @@ function describeUse (trait: Trait): string[] {
     config.recentFactor && 'Dove il server lo chiede (`REQUIRE_RECENT_MFA`), una persona deve avere confermato il ' +
       'secondo fattore da meno di 15 minuti: altrimenti la risposta è 403 `SECONDO_FATTORE_RECENTE`.',
     config.idempotent && 'Con `Idempotency-Key` l’operazione si può ripetere senza eseguirla due volte.',
-    honoursIfMatch(trait) && 'Con `If-Match` cambia solo quello che si è letto.',
+    honoursIfMatch(trait) && 'Con `If-Match` cambia solo la versione che si è letta.',
     isPaged && 'A pagine: `limit` e `cursor`; la pagina seguente è in `Link`.',
     config.heavy && 'È un lavoro pesante, contato a parte con un limite più basso.'
   ].filter((sentence): sentence is string => Boolean(sentence))
@@ -209,7 +209,7 @@ function addErrors (responses: Operation['responses'], trait: Trait): void {
     (schema.body || schema.querystring || schema.params) && 400,
     config.access !== 'public' && 401,
     config.access !== 'public' && 403,
-    // The storage protocol reports it in a 400.
+    // The storage protocol reports a missing bucket or file in a 400.
     schema.params && protocolOf(trait) !== 'storage' && 404,
     honoursIfMatch(trait) && 412,
     protocolOf(trait) === 'storage' && hasStatus(trait, '206') && 416,

@@ -1,7 +1,7 @@
 /** Protocols with their own errors: Supabase Auth and Supabase Storage. */
 export type Protocol = 'auth' | 'storage'
 
-/** Descriptions of statuses. A class describes those of its statuses that have no own entry. */
+/** Descriptions of statuses. A class such as `4XX` describes its statuses that have no own entry. */
 const STATUSES: Readonly<Record<string, string>> = {
   200: 'Riuscito',
   201: 'Creato',
@@ -20,7 +20,7 @@ const STATUSES: Readonly<Record<string, string>> = {
   410: 'Non c’è più',
   413: 'È troppo grande',
   416: '`Range` comincia oltre la fine del file: quanto è lungo lo dice `Content-Range`',
-  422: 'È chiaro, ma non si può eseguire: gli errori dicono perché',
+  422: 'La richiesta è leggibile, ma non si può eseguire: gli errori dicono perché',
   429: 'Troppe richieste: `Retry-After` dice fra quanti secondi riprovare',
   500: 'Un errore del server: `requestId` lo identifica nel suo registro',
   502: 'Un servizio esterno ha risposto in modo inatteso',
@@ -29,11 +29,11 @@ const STATUSES: Readonly<Record<string, string>> = {
   '5XX': 'Un altro errore del server o di un servizio da cui dipende: `codice` dice quale'
 }
 
-/** The protocols' errors have other fields. */
+/** Descriptions for the protocols, whose errors have other fields. */
 const OF_PROTOCOLS: Readonly<Record<Protocol, Readonly<Record<string, string>>>> = {
   auth: {
     400: 'La richiesta non è valida: `msg` dice perché',
-    422: 'È chiaro, ma non si può eseguire: `error_code` dice perché',
+    422: 'La richiesta è leggibile, ma non si può eseguire: `error_code` dice perché',
     500: 'Un errore del server: `error_id` lo identifica nel suo registro',
     '4XX': 'Un altro errore della richiesta: `error_code` dice quale',
     '5XX': 'Un altro errore del server: `error_code` dice quale'
@@ -49,13 +49,13 @@ const OF_PROTOCOLS: Readonly<Record<Protocol, Readonly<Record<string, string>>>>
 }
 
 /** Fastify's text for a response without description. */
-const UNSAID = 'Default Response'
+const NO_DESCRIPTION = 'Default Response'
 
-interface Told { isLocated: boolean, protocol: Protocol | undefined }
+interface StatusContext { isLocated: boolean, protocol: Protocol | undefined }
 
-/** The description of a status, unless the route has its own. */
-export function describeStatus (status: string, said: string, { isLocated, protocol }: Told): string {
+/** The description of a status: the route's own, else the general one. */
+export function describeStatus (status: string, own: string, { isLocated, protocol }: StatusContext): string {
   const known = { ...STATUSES, ...protocol && OF_PROTOCOLS[protocol] }
-  const words = said === UNSAID ? known[status] ?? known[`${status[0]}XX`] ?? said : said
+  const words = own === NO_DESCRIPTION ? known[status] ?? known[`${status[0]}XX`] ?? own : own
   return status === '201' && isLocated ? `${words}: l’indirizzo è in \`Location\`` : words
 }

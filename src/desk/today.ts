@@ -65,7 +65,7 @@ function bookingOf (stay: DayStay, registration: Registration | undefined, hasLe
   }
 }
 
-/** The first sentence of a remark says what is missing. The next ones give advice. */
+/** A remark without its advice: only its first sentence, which says what is missing. */
 function inShort ({ messaggio, ...remark }: Segnalazione): Segnalazione {
   return { ...remark, messaggio: messaggio.split(/(?<=\p{L})\. (?=\p{Lu})/u, 1)[0]! }
 }
