@@ -62,11 +62,13 @@ export interface Times extends EventTimes {
   soapTimeoutMs?: number
   /** Time limit for the response while a caller waits for the police service. */
   policeResponseMs?: number
-  /** Timeouts of an external identity provider, an external PDF engine, and an OCR provider. */
+  /** Timeout of a call to an external identity provider. */
   idpTimeoutMs?: number
+  /** Timeout of a call to an external PDF engine. */
   pdfEngineMs?: number
+  /** Timeout of a call to an OCR provider. */
   ocrTimeoutMs?: number
-  /** Timeout for other processes to confirm a change. */
+  /** Maximum wait until other processes confirm that they have received a notification. */
   listenersMs?: number
   /** Time after which a client that sends almost no bytes of a large body is disconnected. */
   stalledBodyMs?: number
@@ -105,7 +107,7 @@ export async function build (options: BuildOptions): Promise<FastifyInstance> {
     await app.ready()
     return app
   } catch (err) {
-    // A failed start closes the resources that it has opened.
+    // Close the resources that the failed start has opened.
     await app.close()
     throw err
   }
@@ -125,7 +127,7 @@ async function registerInfrastructure (app: FastifyInstance, facts: Facts): Prom
   // Register first, so that it renders the errors of every later plugin.
   await app.register(errors)
 
-  // Shared schemas. JSON is the only body format: other formats get a 415.
+  // Other body formats get a 415, unless a scope adds a parser for them.
   app.addSchema(ErrorBody)
   await app.register(jsonBodies)
 

@@ -4,7 +4,7 @@ import { addDays, type Day } from '#src/lib/time.ts'
 
 /** A last backup older than this shows that two nightly backups in a row failed. */
 export const OLD_MS = 2 * 24 * 60 * 60_000
-/** The numbers of daily and of weekly backups that are kept. */
+/** Numbers of backups that are kept: the last daily ones, and one for each of the last weeks. */
 const DAYS = 7
 const WEEKS = 4
 

@@ -15,7 +15,7 @@ import type { Backend } from '#src/services/files/backends/backend.ts'
 import { chooseBackend, filesFolder } from '#src/services/files/backends/choose-backend.ts'
 import { s3Settings } from '#src/services/files/backends/s3-backend.ts'
 import { createBackup, type Made } from './create.ts'
-import { BrokenOff, OperationError } from './errors.ts'
+import { InterruptedError, OperationError } from './errors.ts'
 import { requireCompatible, restoreBackup, type Restored } from './restore.ts'
 import { LONG_TIMEOUTS } from './saved-tables.ts'
 import { readBackup, type Pace } from './sealed-tar.ts'
@@ -46,7 +46,7 @@ export function readEnvironment (environ: Environ): Config {
   }
 }
 
-/** Fails when the key file is missing or unreadable. Two messages, because an unreadable key must not be replaced. */
+/** Fails when the key file is missing or unreadable. The messages differ: an unreadable key must not be replaced. */
 function requireKeyFile (path: string): void {
   try {
     accessSync(path, constants.R_OK)
@@ -62,7 +62,7 @@ function requireKeyFile (path: string): void {
 /**
  * Connects to an installation and runs work on it.
  * @param mayBeNew creates the embedded database when it is missing
- * @throws OperationError for every problem that an operator can fix
+ * @throws OperationError for a problem of the configuration, the database or the disk that the operator can fix
  */
 export async function onInstallation<T> (
   environ: Environ,
@@ -99,12 +99,12 @@ function reasonOf (err: unknown): string | undefined {
   return problem === undefined ? undefined : `DATABASE_URL: ${problem}`
 }
 
-/** Registers a function that interrupts the work and cleans up. Returns a function that unregisters it. */
+/** Registers a function that interrupts the work. Returns a function that unregisters it. */
 type OnInterrupt = (leave: () => void) => () => void
 
 /**
  * Backs up the installation of this environment.
- * @throws OperationError. BrokenOff after an interruption, when the partial file has been removed
+ * @throws InterruptedError after an interruption, once the partial file is removed. OperationError otherwise
  */
 export function backUp (environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt): Promise<Made> {
   return onInstallation(environ, false, (installation) => interruptible('Salvataggio interrotto', installation.sql,
@@ -114,7 +114,7 @@ export function backUp (environ: Environ, path: string, passphrase: string, onIn
 /**
  * Restores a backup into the empty installation of this environment. It verifies the whole backup first, so a refused
  * backup creates no database.
- * @throws OperationError. BrokenOff after an interruption, when rows are rolled back and files removed
+ * @throws InterruptedError after an interruption, once rows and files are removed. OperationError otherwise
  */
 export async function restore (
   environ: Environ, path: string, passphrase: string, onInterrupt: OnInterrupt
@@ -133,12 +133,12 @@ async function interruptible<T> (
 ): Promise<T> {
   const interruption = new AbortController()
   const { signal } = interruption
-  const letGo = onInterrupt(() => {
+  const unregister = onInterrupt(() => {
     interruption.abort()
     // The work may be waiting for the database. Closing the connection ends the wait at once.
     void sql.end({ timeout: 0 })
   })
   return await work((pieces) => addAbortSignal(signal, Readable.from(pieces))).catch((err: unknown) => {
-    throw signal.aborted ? new BrokenOff(message, { cause: err }) : err
-  }).finally(letGo)
+    throw signal.aborted ? new InterruptedError(message, { cause: err }) : err
+  }).finally(unregister)
 }

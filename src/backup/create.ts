@@ -23,7 +23,8 @@ export const masterKeyMark = (keys: Source['keys']) => keys.fingerprint('backup'
 /**
  * Writes a backup: the rows of one snapshot, and the files that these rows name. Servers may run meanwhile. Files that
  * they discard are kept until the backup ends.
- * @param isNightly whether the nightly job makes the backup. Then the file is verified before it is renamed
+ * @param isNightly whether the nightly job makes the backup. Then the file is verified before it is renamed, and
+ *   replaces a damaged file with its name
  * @throws OperationError
  */
 export async function createBackup (
@@ -34,7 +35,7 @@ export async function createBackup (
   await sql`select pg_advisory_lock(${LOCKS.backup})`
   try {
     const summary: Summary = { tables: {}, files: 0, bytes: 0, missing: [], foreign: [], sequences: {} }
-    const size = await writeAtomically(path, isNightly, async (partial) => {
+    const size = await writeThroughPartial(path, isNightly, async (partial) => {
       const written = await sql.begin('isolation level repeatable read read only', async (tx) => {
         await tx.unsafe(OUTPUT_FORMAT)
         return await writePartial(partial, pace(seal(entriesOf(tx, source, summary), passphrase)))
@@ -89,7 +90,7 @@ function jsonEntry (name: string, value: object): Entry {
   return { name, size: content.length, content: [content] }
 }
 
-/** Refuses a wrong or unmounted file store. Otherwise every backup would lack all files. */
+/** Refuses a wrong or unmounted file store, because the backup would lack all files. */
 async function requireFileStore (tx: postgres.TransactionSql, backend: Backend): Promise<void> {
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store === undefined || await backend.head(store.id).catch(unlessFileError)) return
@@ -137,6 +138,7 @@ async function * inFull ({ content, size, close }: OpenedFile, onCut: () => void
 /** Error codes that concern a single file or bad sectors. Other codes concern the whole file store. */
 const FILE_ERRORS = ['EACCES', 'EPERM', 'EIO', 'EISDIR', 'ELOOP', 'EUCLEAN', 'EBADMSG']
 
+/** Ignores an error that concerns a single file. @throws OperationError for other codes, and errors without a code */
 function unlessFileError (err: unknown): undefined {
   const code = err instanceof Error && 'code' in err ? String(err.code) : undefined
   if (code === undefined) throw err
@@ -145,20 +147,23 @@ function unlessFileError (err: unknown): undefined {
 
 /**
  * Calls the writer of `<file>.partial`, and renames it to `file`. After an error, the partial file is removed.
- * @param isOwnName whether the name is reserved for backups: an existing file is replaced even when it is damaged
+ * @param isOwnName whether the name is reserved: any existing file is replaced. Otherwise only an empty file or a
+ *   backup is replaced
+ * @throws OperationError, and errors of the writer
  */
-export async function writeAtomically<T> (
+export async function writeThroughPartial<T> (
   file: string, isOwnName: boolean, write: (partial: string) => Promise<T>
 ): Promise<T> {
-  const there = await lstat(file).catch(() => undefined)
-  // Refuse other files, because the operator may have typed a wrong name, for example `master.key`.
-  if (there && !(there.isFile() && (isOwnName || there.size === 0 || await orReport(file, isSealed(file))))) {
+  const existing = await lstat(file).catch(() => undefined)
+  // The operator may have typed the name of another file, for example `master.key`.
+  const isBackup = async () => await reportAsUnwritable(file, isSealed(file))
+  if (existing && !(existing.isFile() && (isOwnName || existing.size === 0 || await isBackup()))) {
     throw new OperationError(`${file} c’è già, e non è un salvataggio`)
   }
   const partial = `${file}.partial`
   try {
     const written = await write(partial)
-    await orReport(file, rename(partial, file))
+    await reportAsUnwritable(file, rename(partial, file))
     return written
   } catch (err) {
     await rm(partial, { force: true }).catch(() => {})
@@ -169,25 +174,23 @@ export async function writeAtomically<T> (
 /** Writes a file that only its owner can read, with fsync. @returns its size in bytes */
 export async function writePartial (partial: string, content: AsyncIterable<Uint8Array>): Promise<number> {
   // A killed process may have left a partial file.
-  await orReport(partial, rm(partial, { force: true }))
-  const handle = await orReport(partial, open(partial, 'wx', 0o600))
+  await reportAsUnwritable(partial, rm(partial, { force: true }))
+  const handle = await reportAsUnwritable(partial, open(partial, 'wx', 0o600))
   let size = 0
   try {
     for await (const piece of content) {
-      await orReport(partial, handle.writeFile(piece))
+      await reportAsUnwritable(partial, handle.writeFile(piece))
       size += piece.length
     }
-    await orReport(partial, handle.sync())
+    await reportAsUnwritable(partial, handle.sync())
   } finally {
     await handle.close()
   }
   return size
 }
 
-/**
- * Turns errors about the file into an OperationError. An error of the content, such as a lost connection, is rethrown.
- */
-async function orReport<T> (file: string, work: Promise<T>): Promise<T> {
+/** @throws OperationError, which says that the file cannot be written, for every error of `work` */
+async function reportAsUnwritable<T> (file: string, work: Promise<T>): Promise<T> {
   return await work.catch((err: NodeJS.ErrnoException) => {
     throw new OperationError(`${file} non si può scrivere (${err.code ?? err.name})`, { cause: err })
   })

@@ -4,12 +4,13 @@ import type postgres from 'postgres'
 import type { Keys } from '#src/lib/secrets.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { bansInForce, presentPeople, type Ban } from '#src/identity/index.ts'
-import { writeAtomically, writePartial } from './create.ts'
+import { writeThroughPartial, writePartial } from './create.ts'
 
 /*
  * The file of erased ids in the folder of the nightly backups. A restored backup contains people, bookings, scans and
- * files that were erased later. The file lists their ids only. A restored database assigns the same ids again to other
- * data. So the file's name depends on the last restore, and later erasures are written to a new file.
+ * files that were erased later. The file lists only their ids, and the ids of banned users with the end of each ban. A
+ * restored database assigns the same ids again to other data. So the file's name depends on the last restore, and later
+ * erasures are written to a new file.
  */
 
 /** The ids that a restore erases again. */
@@ -24,7 +25,7 @@ export interface Erasures {
 
 type FileKeys = Pick<Keys, 'fingerprint'>
 
-/** The path of the file for the database of this connection, in a folder of backups. */
+/** The path of the erasures file for the database of this connection, in a folder of backups. */
 async function pathFor (sql: postgres.ISql, keys: FileKeys, folder: string): Promise<string> {
   const [{ origin }] = await sql<[{ origin: string }]>`
     select coalesce(
@@ -34,7 +35,7 @@ async function pathFor (sql: postgres.ISql, keys: FileKeys, folder: string): Pro
   return join(folder, `locanda-cancellazioni-${name}.json`)
 }
 
-/** Writes the file from the audit log and the current bans. */
+/** Writes the erasures file from the audit log and the current bans. */
 export async function writeErasures (
   { sql, db, keys }: { sql: postgres.ISql, db: Executor, keys: FileKeys }, folder: string
 ): Promise<void> {
@@ -43,7 +44,7 @@ export async function writeErasures (
     fino_a: new Date(now).toISOString(), cancellati: await erasedIds(sql, db), bloccati: await bansInForce(db)
   }
   const content = JSON.stringify({ ...erasures, impronta: markOf(keys, erasures) }, null, 2)
-  await writeAtomically(await pathFor(sql, keys, folder), true, (partial) =>
+  await writeThroughPartial(await pathFor(sql, keys, folder), true, (partial) =>
     writePartial(partial, pieces(`${content}\n`)))
 }
 
@@ -71,8 +72,8 @@ async function erasedIds (sql: postgres.ISql, db: Executor): Promise<ErasedIds> 
 }
 
 /**
- * Reads the file in the folder of a backup, for the restored database of this connection.
- * @returns the path, and the erasures. These are undefined when the file is missing, unreadable or tampered with
+ * Reads the erasures file in the folder of a backup, for the restored database of this connection.
+ * @returns the path, and the erasures, which are undefined when the file is missing, unreadable or tampered with
  */
 export async function readErasures (
   sql: postgres.ISql, keys: FileKeys, backup: string

@@ -2,4 +2,4 @@
 export class OperationError extends Error {}
 
 /** A signal, for example Ctrl-C, interrupted the command. */
-export class BrokenOff extends OperationError {}
+export class InterruptedError extends OperationError {}

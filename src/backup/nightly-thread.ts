@@ -10,7 +10,7 @@ import type { Pace } from './sealed-tar.ts'
 
 /* The worker thread that makes a nightly backup (`plugin.ts`). */
 
-/** After each chunk, pauses three times as long as the chunk took, up to a limit. Requests are not slowed down. */
+/** After each chunk, pauses three times as long as the chunk took, up to 100 ms, so requests get processor time. */
 const gently: Pace = async function * (pieces) {
   let startedAt = performance.now()
   for await (const piece of pieces) {
@@ -21,7 +21,7 @@ const gently: Pace = async function * (pieces) {
 }
 
 const { config, databaseUrl, path, passphrase } = workerData as NightlyBackup
-// The worker data are cloned, so `keys` would lose its class.
+// The functions of `keys` cannot be cloned into the thread, and the clone of a Buffer is a plain Uint8Array.
 const keys = createKeys(Buffer.from(config.MASTER_KEY))
 const sql = openClient(databaseUrl, 1, LONG_TIMEOUTS)
 try {

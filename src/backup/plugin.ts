@@ -44,7 +44,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock, keys: Keys }> =
   }
   app.addJob({
     name: 'erasures-file',
-    description: 'Annota in BACKUP_DIR che cosa un ripristino deve cancellare e bloccare di nuovo: soltanto id',
+    description: 'Annota in BACKUP_DIR gli id che un ripristino deve cancellare o bloccare di nuovo',
     cron: '*/5 * * * *',
     run: () => writeErasures({ sql, db, keys }, folder)
   })
@@ -54,7 +54,7 @@ const backup: FastifyPluginAsync<{ config: Config, clock: Clock, keys: Keys }> =
     cron: '25 * * * *',
     async run () {
       const { age } = await lastBackup(folder)
-      if (age > OLD_MS) app.log.warn({ days: Math.floor(age / DAY_MS) }, 'the last backup is older than two days')
+      if (age > OLD_MS) app.log.warn({ days: Math.floor(age / DAY_MS) }, 'no backup was made in the last two days')
     }
   })
   app.addGauge({
@@ -74,7 +74,7 @@ const LIMITS = { maxOldGenerationSizeMb: 128, maxYoungGenerationSizeMb: 4 }
 
 /**
  * Makes a backup in a worker thread, so that its garbage collection does not delay requests.
- * @param stop ends the thread and rejects the promise. The next backup of the day replaces the partial file
+ * @param stop ends the thread and rejects the promise. The next backup of the same day replaces the partial file
  * @throws the error of the thread, without its class
  */
 async function backUpInThread (workerData: NightlyBackup, stop: AbortSignal): Promise<Made> {

@@ -10,17 +10,17 @@ import { carryOut, knownMigrations } from '#src/database/migrate.ts'
 import { settleRestore, type SettledRestore } from './settle-restore.ts'
 import { masterKeyMark, type Source } from './create.ts'
 import { OperationError } from './errors.ts'
-import { copyTarget, dropConstraints, readTables, OUTPUT_FORMAT } from './saved-tables.ts'
+import { copyTarget, prepareTables, readTables, OUTPUT_FORMAT } from './saved-tables.ts'
 import { readBackup, type Manifest, type Pace, type Reader, type Summary } from './sealed-tar.ts'
 
-/** The reason of the suspension, as hosts read it. */
+/** The reason of the suspension, which hosts see. */
 const SUSPENDED = 'È stato ripristinato un salvataggio del %: gli invii successivi non sono registrati. ' +
   'Confrontare le ricevute dei giorni seguenti, poi riprendere gli invii'
 
 const USED_DATABASE = 'il database non è vuoto: usare un database nuovo (per quello incorporato, spostare ' +
   'altrove la cartella postgres di DATA_DIR)'
 /** Two databases must not share a file store, because each would delete the files of the other. */
-const USED_PLACE = 'l’archivio dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: usarne uno ' +
+const USED_FILE_STORE = 'l’archivio dei file (la cartella files di DATA_DIR, o il bucket S3) non è vuoto: usarne uno ' +
   'vuoto, senza resti di un altro ripristino'
 
 /** A completed restore. */
@@ -40,8 +40,9 @@ export function requireCompatible ({ migration, version, masterKey }: Manifest, 
 /**
  * Restores a backup into an empty database and an empty file store. All rows are in one transaction, which commits
  * last. It suspends sending to the police, because the database does not contain submissions sent after the backup. It
- * revokes all sessions and keys, and records the restore in the audit log.
- * @throws OperationError after it has removed all rows and files
+ * revokes all sessions and keys, and records the restore in the audit log. After a failure it rolls back the rows and
+ * removes the files that it has written. Only when the connection is lost during the commit, the files stay.
+ * @throws OperationError
  */
 export async function restoreBackup (
   { sql, backend, keys }: Source, path: string, passphrase: string, pace?: Pace
@@ -49,7 +50,7 @@ export async function restoreBackup (
   // A server that starts meanwhile has to wait for this lock.
   await sql`select pg_advisory_lock(${LOCKS.migrations})`
   if ((await readTables(sql)).length > 0 || await lastMigration(sql)) throw new OperationError(USED_DATABASE)
-  if (!(await backend.list()[Symbol.asyncIterator]().next()).done) throw new OperationError(USED_PLACE)
+  if (!(await backend.list()[Symbol.asyncIterator]().next()).done) throw new OperationError(USED_FILE_STORE)
   let loading: Promise<Restored> | undefined
   const restored = await sql.begin((tx) => {
     loading = load(tx, { sql, backend, keys }, path, (reader) => readBackup(path, passphrase, { reader, pace }))
@@ -78,7 +79,7 @@ async function load (
     async manifest (manifest) {
       columns = manifest.columns
       await carryOut(tx, known.filter(({ folderMillis }) => folderMillis <= manifest.migration))
-      restoreConstraints = await dropConstraints(tx)
+      restoreConstraints = await prepareTables(tx)
     },
     async table (name, rows) {
       const target = await tx.unsafe(`copy ${copyTarget({ name, columns: columns[name] ?? [] })} from stdin`).writable()
@@ -94,7 +95,7 @@ async function load (
   await carryOut(tx, known.filter(({ folderMillis }) => folderMillis > manifest.migration))
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
-  // Drizzle's type requires a pool, but `options` is the only field that Drizzle uses and a transaction lacks.
+  // Drizzle's type requires a pool. Of the fields that Drizzle uses, a transaction lacks only `options`.
   const db = drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql)
   await suspendFor(db, SUSPENDED.replace('%', manifest.created.slice(0, 10)))
   return { summary, settled: await settleRestore(tx, db, { keys, path, created: manifest.created }) }

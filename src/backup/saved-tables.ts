@@ -5,7 +5,7 @@ import { columnsMade } from '#src/database/migrate.ts'
 /** A table and its columns, without generated ones. */
 export interface Table { name: string, columns: string[] }
 
-/** Session timeouts for commands, backups and restores, because these may run for a long time. */
+/** Session timeouts for commands that may run for a long time, such as backups and restores. */
 export const LONG_TIMEOUTS = { statement_timeout: '0', idle_in_transaction_session_timeout: '3600000' }
 
 /** Fixed output formats, so that a server with other settings can read the values. */
@@ -70,11 +70,11 @@ export async function readSequences (sql: postgres.ISql): Promise<Record<string,
 }
 
 /**
- * Disables triggers, because they would count or chain rows again. Drops foreign keys, so that tables can be loaded in
- * any order. Deletes the rows that the migrations have inserted.
+ * Prepares the tables for a load. Disables triggers, because they would count or chain rows again. Drops foreign keys,
+ * so that tables can be loaded in any order. Deletes the rows that the migrations have inserted.
  * @returns a function that restores triggers and foreign keys in the same transaction. PostgreSQL then checks all rows
  */
-export async function dropConstraints (tx: postgres.TransactionSql): Promise<() => Promise<void>> {
+export async function prepareTables (tx: postgres.TransactionSql): Promise<() => Promise<void>> {
   const tables = (await readTables(tx)).map(({ name }) => quoted(name))
   const keys = await tx<{ table: string, name: string, rule: string }[]>`
     select conrelid::regclass::text as table, quote_ident(conname) as name, pg_get_constraintdef(oid) as rule

@@ -32,7 +32,7 @@ export interface Manifest {
   columns: Record<string, string[]>
 }
 
-/** `summary.json`, the last file: the expected numbers of rows, files and bytes. */
+/** `summary.json`, the last file: the numbers of rows, files and bytes in the tar, and the gaps of the backup. */
 export interface Summary {
   tables: Record<string, number>
   files: number
@@ -52,7 +52,7 @@ export interface Reader {
   file (id: string, content: AsyncIterable<Buffer>): Promise<void>
 }
 
-/** Passes chunks on, and may limit their rate. */
+/** Passes chunks on, and may limit their rate or stop them. */
 export type Pace = (pieces: AsyncIterable<Uint8Array>) => AsyncIterable<Uint8Array>
 export const atOnce: Pace = (pieces) => pieces
 

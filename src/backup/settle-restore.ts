@@ -13,7 +13,10 @@ export interface SettledRestore {
   path: string
   /** Erasures and bans up to this instant were repeated. Without the file, this is the instant of the backup. */
   until: string
-  /** The ids that the restore erased and banned again. Undefined when the file is missing or invalid. */
+  /**
+   * The ids that the restore deleted or banned again (people), and those that the next start of the server erases.
+   * Undefined when the file is missing or invalid.
+   */
   repeated?: ErasedIds & { bloccati: string[] }
 }
 

@@ -9,7 +9,7 @@ export const DEFAULT_URL = 'http://127.0.0.1:3000'
 
 export type Context = ReturnType<typeof createContext>
 
-/** The functions that every command uses. */
+/** The functions that commands share. */
 export function createContext (terminal: Terminal, options: { json?: boolean, url?: string }) {
   const out = createOutput(terminal, options.json === true)
   const { timeoutMs, env } = terminal
@@ -64,7 +64,7 @@ export function baseUrl (text: string, source: string): string {
   return url.origin + url.pathname.replace(/\/+$/, '')
 }
 
-/** False when others can intercept the traffic: http to another machine. */
+/** False for http to another machine, because the network between could read the traffic. */
 export function isPrivate (base: string): boolean {
   const { protocol, hostname } = new URL(base)
   return protocol === 'https:' || isLoopbackHost(hostname)

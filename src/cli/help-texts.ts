@@ -17,11 +17,11 @@ Codici di uscita:
   5  le schedine contengono errori`,
 
   login: `
-Il comando chiede la password al terminale. Senza un terminale la legge dalla prima riga dello standard input, oppure da
-LOCANDA_PASSWORD. La invia solo a indirizzi https o di questa macchina, e salva la chiave, non la password. Con un
-secondo fattore il comando chiede un codice (anche di recupero). Senza un terminale lo legge da LOCANDA_CODE. Chi accede
-con una passkey o un altro provider crea una chiave API sulle pagine del server. La indica con --chiave, o in
-LOCANDA_KEY.`,
+Il comando legge la password da LOCANDA_PASSWORD. Se manca, la chiede al terminale, o senza un terminale la legge dalla
+prima riga dello standard input. La invia solo a indirizzi https o di questa macchina, e salva la chiave, non la
+password. Con un secondo fattore serve un codice (anche di recupero): il comando lo legge da LOCANDA_CODE, o lo chiede
+al terminale. Chi accede con una passkey o un altro provider crea una chiave API sulle pagine del server. Con --chiave
+il comando la legge da LOCANDA_KEY, o la chiede.`,
 
   key: `
 Il comando scrive solo la chiave su stdout, e non la salva. Chiede di nuovo la password, come «locanda login».`,
@@ -42,8 +42,8 @@ Durante la manutenzione hanno accesso solo gli amministratori. Con --server il c
 
   admin: `
 Il comando legge l’ambiente del server (MASTER_KEY o DATA_DIR, PUBLIC_URL, HOST, PORT) e ne chiama l’indirizzo. È utile
-quando nessuno può più accedere. Chiede la password due volte. Senza un terminale la legge dalla prima riga dello
-standard input, oppure da LOCANDA_PASSWORD.`,
+quando nessuno può più accedere. Legge la password da LOCANDA_PASSWORD. Se manca, la chiede due volte al terminale, o
+senza un terminale la legge dalla prima riga dello standard input.`,
 
   serviceKey: `
 Il comando non chiama il server: legge il suo ambiente (MASTER_KEY o DATA_DIR, PUBLIC_URL, PORT), che deve essere lo

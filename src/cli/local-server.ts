@@ -37,9 +37,10 @@ export async function serverEnvironment (env: Terminal['env']): Promise<ServerEn
 }
 
 /**
- * Calls the server of this environment at its listening address, with a key that is valid for one minute.
- * @returns any response, unless the server does not know the key
- * @throws CliError without such a server
+ * Calls the server of this environment at its listening address. It sends a key that is valid for one minute, or with
+ * an external identity provider `IDP_SERVICE_KEY`.
+ * @returns any response, unless the server rejects the key
+ * @throws CliError when no server has been set up here, when it does not respond, and when it rejects the key
  */
 export async function callLocalServer (context: Context, path: string, request: Request = {}): Promise<ApiResponse> {
   const { config, momentaryKey } = await serverEnvironment(context.terminal.env)

@@ -102,7 +102,7 @@ export function createProgram (terminal: Terminal, finish: (exit: Exit) => void)
 
 function addSignIn (program: Command, run: Run): void {
   const signIn = (name: string, description: string, help: string) => command(program, name, description, help)
-    .option('--email <e-mail>', 'chi accede; senza, viene chiesto')
+    .option('--email <e-mail>', 'l’indirizzo di chi accede; se manca, il comando lo chiede')
 
   signIn('login', 'Accede e salva una chiave per questo computer', HELP.login)
     .option('--chiave', 'senza password: con una chiave API creata sulle pagine del server')
@@ -121,7 +121,7 @@ function addBookings (program: Command, run: Run): void {
     .option('--q <testo>', 'cerca in nome, codice ed e-mail')
     .option('--da <giorno>', 'arrivi da questo giorno (AAAA-MM-GG)', day('--da'))
     .option('--a <giorno>', 'arrivi fino a questo giorno compreso', day('--a'))
-    .option('--limit <n>', 'quante al massimo, da 1 a 1000; senza, 100', integer('--limit', 1, 1000))
+    .option('--limit <n>', 'numero massimo, da 1 a 1000; se manca, 100', integer('--limit', 1, 1000))
     .option('--sort <ordine>', `ordine: ${BOOKING_SORTS.join(', ')}`, oneOf('--sort', BOOKING_SORTS))
     .action(run(listBookings))
   command(prenotazioni, 'show', 'Mostra una prenotazione con i suoi ospiti')
@@ -168,17 +168,17 @@ function sourceOf (file: string | undefined, { prenotazione, appartamento }: Sou
 }
 
 function addAdministration (program: Command, run: Run): void {
-  command(program, 'job', 'Avvia un lavoro periodico e ne aspetta la fine; senza nome, li elenca', HELP.job)
+  command(program, 'job', 'Avvia un lavoro periodico e ne aspetta la fine; senza nome, elenca i lavori', HELP.job)
     .argument('[nome]', 'il nome del lavoro')
     .action(run(job))
 
   const manutenzione = group(program, 'manutenzione', 'La manutenzione: da solo, dice se è in corso', HELP.maintenance)
     .action(run((context) => showMaintenance(context)))
   command(manutenzione, 'on', 'Comincia la manutenzione, o cambia quella in corso')
-    .option('--messaggio <testo>', 'che cosa legge chi trova il servizio in manutenzione')
+    .option('--messaggio <testo>', 'il testo mostrato durante la manutenzione')
     .option(
       '--consenti <nome...>',
-      `che cosa continua: ${MAINTENANCE_ALLOWANCES.join(', ')}`,
+      `che cosa resta consentito: ${MAINTENANCE_ALLOWANCES.join(', ')}`,
       someOf('--consenti', MAINTENANCE_ALLOWANCES)
     )
     .action(run(beginMaintenance))
@@ -193,7 +193,7 @@ function addAdministration (program: Command, run: Run): void {
 
   const admin = group(program, 'admin', 'Gli account, dalla macchina del server e con il suo ambiente', HELP.admin)
   const forAccount = (name: string, description: string) => command(admin, name, description)
-    .requiredOption('--email <e-mail>', 'il suo indirizzo')
+    .requiredOption('--email <e-mail>', 'l’indirizzo dell’account')
     .option('--genera', 'genera la password e la mostra una volta sola')
   forAccount('create', 'Crea un amministratore')
     .action(run(createAdmin))
@@ -207,10 +207,10 @@ function addOperations (program: Command, run: Run): void {
   command(program, 'service-key', 'Mostra la chiave di servizio del server (sulla sua macchina)', HELP.serviceKey)
     .action(run((context) => printServiceKey(context)))
   command(program, 'backup', 'Salva database e file in un file cifrato (sulla macchina del server)', HELP.backup)
-    .argument('<file>', 'dove: un file che c’è già viene sostituito alla fine', fileName)
+    .argument('<file>', 'il file da scrivere: se è già un salvataggio, viene sostituito alla fine', fileName)
     .option('--verify', 'legge tutto un salvataggio e lo controlla, senza il server')
     .action(run(backup))
-  command(program, 'restore', 'Rimette un salvataggio in un database nuovo (sulla macchina del server)', HELP.restore)
+  command(program, 'restore', 'Ripristina un salvataggio in un database nuovo, sulla macchina del server', HELP.restore)
     .argument('<file>', 'il salvataggio', fileName)
     .action(run(restore))
   command(program, 'doctor', 'Controlla ciò che serve al server (sulla sua macchina)', HELP.doctor)
@@ -228,7 +228,7 @@ async function printServiceKey ({ terminal: { env }, out }: Context): Promise<Ex
   return EXIT.ok
 }
 
-/** Checks everything that this installation needs, and prints the findings. Exits with 1 when a check fails. */
+/** Runs all checks of this installation, and prints the findings. Exits with 1 when a check fails. */
 async function doctor ({ terminal: { env }, out }: Context): Promise<Exit> {
   const { examine } = await import('#src/backup/index.ts')
   const findings = await examine(env)

@@ -9,7 +9,7 @@ import { ask, isInteractive } from './terminal.ts'
 export interface Provider { url: string, apikey: string }
 export interface SignIn extends Provider { bearer: string, user?: unknown }
 
-/** Sends a POST to the provider, with the user's token after a sign-in. */
+/** Sends a POST to the provider. With `bearer`, the user's token, it is sent for that user. */
 export function askProvider (
   context: Context, { url, apikey, bearer }: Provider & { bearer?: string }, path: string, request: Request
 ): Promise<ApiResponse> {
@@ -19,7 +19,7 @@ export function askProvider (
 
 /**
  * Reads the sign-in from a response of the provider.
- * @throws CliError for a refusal
+ * @throws CliError for a refusal, and for a response of another service
  */
 export function signedIn ({ url, apikey }: Provider, response: ApiResponse): SignIn {
   const { access_token, user } = accepted<{ access_token: string, user?: unknown }>(response, 'access_token')

@@ -34,7 +34,7 @@ const CERTIFICATE = /^(CERT_|ERR_TLS_|UNABLE_TO_|DEPTH_ZERO_|SELF_SIGNED_)/
  * Sends one request and returns the whole response, with any status. Does not follow redirects, because these would
  * forward the credentials.
  * @param base a base URL from `baseUrl`
- * @throws CliError without a response in time
+ * @throws CliError when the server is unreachable or does not respond in time
  */
 export async function exchange (base: string, path: string, request: Request): Promise<ApiResponse> {
   const { method = 'GET', query = {}, headers = {}, body, timeoutMs = TIMEOUT_MS } = request
@@ -74,9 +74,9 @@ function reasonOf ({ name, cause }: Error): string {
  * The body of a successful response that has at least these fields.
  * @throws CliError for a refusal, and for a response of another service
  */
-export function expectBody<T extends object> (answer: ApiResponse, ...fields: (keyof T & string)[]): T {
-  if (answer.status < 200 || answer.status > 299) throw refusal(answer)
-  const body = fieldsOf(answer.body)
+export function expectBody<T extends object> (response: ApiResponse, ...fields: (keyof T & string)[]): T {
+  if (response.status < 200 || response.status > 299) throw refusal(response)
+  const body = fieldsOf(response.body)
   if (body === undefined || !fields.every((name) => name in body)) {
     const text = 'La risposta non è quella di un server Locanda: controllare l’indirizzo'
     throw new CliError(EXIT.failed, 'RISPOSTA_NON_VALIDA', text)

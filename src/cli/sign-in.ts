@@ -9,7 +9,7 @@ import { isKey } from './stored-key.ts'
 import { ask, isInteractive, secretOf } from './terminal.ts'
 
 /**
- * Signs a person in and creates a key. Always signs out again, even after a failure.
+ * Signs a person in, creates a key, and signs out again, also after a failure. A failed sign-out is only a warning.
  * @param email if missing, the terminal asks for it
  * @throws CliError
  */
@@ -24,7 +24,7 @@ export async function mintKey (
     throw usageError('Senza un terminale l’indirizzo va indicato con --email')
   }
   const provider = await providerOf(context, base)
-  let person = await signInHere(context, provider, email)
+  let person = await signInWithPassword(context, provider, email)
   try {
     person = await proveSecondFactor(context, person)
     const name = context.terminal.hostname.slice(0, MintQuery.properties.name.maxLength)
@@ -58,8 +58,7 @@ export async function givenKey (
   return { apiKey, id: own.id, expires_at: own.expires_at }
 }
 
-/** Signs in with an e-mail address and a password. */
-async function signInHere (context: Context, provider: Provider, given: string | undefined): Promise<SignIn> {
+async function signInWithPassword (context: Context, provider: Provider, given: string | undefined): Promise<SignIn> {
   const { terminal } = context
   const email = (given ?? await ask(terminal, 'E-mail: ')).trim()
   if (email === '') throw usageError('Manca l’e-mail')
@@ -77,5 +76,6 @@ async function providerOf (context: Context, base: string): Promise<Provider> {
 }
 
 function requirePrivate (base: string): void {
-  if (!isPrivate(base)) throw usageError(`La password non viene inviata in chiaro a ${base}: serve un indirizzo https`)
+  if (isPrivate(base)) return
+  throw usageError(`Password e chiavi non vengono inviate in chiaro a ${base}: serve un indirizzo https`)
 }

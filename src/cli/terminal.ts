@@ -24,7 +24,7 @@ export interface Terminal {
 /**
  * Asks the person at the terminal. Questions go to standard error, because standard output has only results.
  * @param hidden does not echo the input
- * @throws CliError when the person leaves with Ctrl-C or Ctrl-D
+ * @throws CliError when the person cancels with Ctrl-C or Ctrl-D
  */
 export async function ask ({ stdin, stderr }: Terminal, question: string, hidden = false): Promise<string> {
   const nowhere = new Writable({ write: (_chunk, _encoding, done) => done() })

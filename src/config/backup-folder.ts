@@ -2,8 +2,8 @@ import { realpathSync } from 'node:fs'
 import { basename, dirname, join, resolve, sep } from 'node:path'
 import { ConfigError } from './data-folder.ts'
 
-/** Subfolders of `DATA_DIR` that only the server may write to. */
-const OWN = ['postgres', 'files'] as const
+/** Subfolders of `DATA_DIR` that must not contain backups. */
+const FORBIDDEN = ['postgres', 'files'] as const
 
 /**
  * Rejects a backup folder inside the folder of the database or of the stored files. A backup there would be lost
@@ -11,7 +11,7 @@ const OWN = ['postgres', 'files'] as const
  * @throws ConfigError, which names BACKUP_DIR
  */
 export function requireOtherPlace (folder: string, dataDir: string): void {
-  for (const name of OWN) {
+  for (const name of FORBIDDEN) {
     if (!isWithin(join(dataDir, name), folder)) continue
     throw new ConfigError('BACKUP_DIR',
       `non può essere la cartella ${name} di DATA_DIR, né una in essa: i salvataggi starebbero fra i dati che salvano`)

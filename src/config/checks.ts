@@ -117,7 +117,7 @@ function onlyWith (needed: Name, ...names: readonly Name[]) {
   }
 }
 
-/** Passwords in URLs are percent-decoded on connection, so that a literal `%` must be written `%25`. */
+/** Drivers percent-decode the passwords in URLs, so a literal `%` must be written `%25`. */
 function decodable (name: 'DATABASE_URL' | 'REDIS_URL' | 'SMTP_URL') {
   return (env: Environment): Fault | undefined => {
     try {
@@ -141,13 +141,13 @@ function databaseAddress ({ DATABASE_URL: text }: Environment): Fault | undefine
     : ['DATABASE_URL', 'non è un indirizzo: in una password # va scritto %23, / %2F, ? %3F e @ %40']
 }
 
-/** Whether a text is valid as the host in the service's URL, which contains it when `PUBLIC_URL` is not set. */
+/** Whether a text is valid as the host of a URL. Without `PUBLIC_URL`, the service's URL is built from `HOST`. */
 function isHost (text: string): boolean {
   if (isIP(text) === 6) return URL.canParse(`http://[${text}]/`)
   return URL.canParse(`http://${text}/`) && !/[/?#@:\\[\]]/.test(text)
 }
 
-/** Whether the host of a page is a domain or its subdomain. */
+/** Whether the host of a page is the domain or one of its subdomains. */
 function isAt (page: string | undefined, domain: string): boolean {
   if (page === undefined || !URL.canParse(page)) return false
   const { hostname } = new URL(page)

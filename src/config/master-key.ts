@@ -37,8 +37,8 @@ export function masterKey (base64: string | undefined, dataDir: string): MasterK
   const found = readKeyFile(file)
   if (found) return { key: found, file, isNew: false }
   if (existsSync(join(dataDir, 'postgres', 'PG_VERSION'))) {
-    throw new Error(`manca il file ${file}, con cui è stata scritta la base dati di DATA_DIR: rimetterlo dal ` +
-      'salvataggio, o dare la chiave in MASTER_KEY')
+    throw new Error(`manca il file ${file}, con cui è stata scritta la base dati di DATA_DIR: rimetterlo da ` +
+      'una copia, o dare la chiave in MASTER_KEY')
   }
   const isNew = writeIfAbsent(file, randomBytes(KEY_BYTES).toString('base64') + '\n')
   const key = readKeyFile(file)
@@ -54,17 +54,17 @@ function decode (base64: string): Buffer {
 
 /** Reads a key file. Undefined if it does not exist. */
 function readKeyFile (file: string): Buffer | undefined {
-  const found = ofSystem(file, () => statSync(file))
+  const found = unlessMissing(file, () => statSync(file))
   if (found === undefined) return undefined
   // Refuse a pipe, because reading it would block until another process writes.
   if (!found.isFile()) throw new Error(`${file} non è un file`)
   if (platform() !== 'win32' && (found.mode & 0o077) !== 0) {
     throw new Error(`il file ${file} è leggibile da altri: chmod 600`)
   }
-  const text = ofSystem(file, () => readFileSync(file, 'utf8'))?.trim()
+  const text = unlessMissing(file, () => readFileSync(file, 'utf8'))?.trim()
   if (text === undefined) return undefined
   if (text === '') {
-    throw new Error(`il file ${file} è vuoto: rimetterlo dal salvataggio, o dare la chiave in MASTER_KEY`)
+    throw new Error(`il file ${file} è vuoto: rimetterlo da una copia, o dare la chiave in MASTER_KEY`)
   }
   try {
     return decode(text)
@@ -73,10 +73,10 @@ function readKeyFile (file: string): Buffer | undefined {
   }
 }
 
-/** Runs a file operation. Returns undefined if the file does not exist. */
-function ofSystem<T> (file: string, ask: () => T): T | undefined {
+/** Reads a file. Undefined if it does not exist. @throws Error, in Italian, when it cannot be read */
+function unlessMissing<T> (file: string, read: () => T): T | undefined {
   try {
-    return ask()
+    return read()
   } catch (err) {
     const code = err instanceof Error && 'code' in err ? err.code : undefined
     if (code === 'ENOENT') return undefined

@@ -13,7 +13,7 @@ import { createKeys } from '#src/lib/secrets.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { createBackup } from '#src/backup/create.ts'
 import { backupPath, daysToKeep, lastBackup, rotate } from '#src/backup/backup-retention.ts'
-import { writePartial, writeAtomically } from '#src/backup/create.ts'
+import { writePartial, writeThroughPartial } from '#src/backup/create.ts'
 import { ownTables, readTables } from '#src/backup/saved-tables.ts'
 import { readBackup, seal, type Entry, type Manifest, type Pace } from '#src/backup/sealed-tar.ts'
 import { OperationError } from '#src/backup/errors.ts'
@@ -118,7 +118,7 @@ t.test('a backup that lacks rows or its summary is refused', async (t) => {
 
 const saved = (...pieces: Buffer[]) => Readable.from(pieces) as AsyncIterable<Buffer>
 const write = (file: string, content: AsyncIterable<Buffer>, isOwnName = false) =>
-  writeAtomically(file, isOwnName, (partial) => writePartial(partial, content))
+  writeThroughPartial(file, isOwnName, (partial) => writePartial(partial, content))
 
 t.test('a file gets its name only when it is complete, and only its owner can read it', async (t) => {
   const folder = temporaryFolder(t)
@@ -132,7 +132,7 @@ t.test('a file gets its name only when it is complete, and only its owner can re
   await t.rejects(write(file, broken()), { message: 'away' })
   t.same(await readdir(folder), [], 'a failed backup leaves no partial file')
   t.equal(await write(file, saved(whole)), whole.length)
-  await t.rejects(writeAtomically(file, false, async (partial) => {
+  await t.rejects(writeThroughPartial(file, false, async (partial) => {
     await writePartial(partial, saved(noise))
     t.same((await readdir(folder)).toSorted(), ['a.tar.age', 'a.tar.age.partial'])
     throw new OperationError('no')
@@ -195,7 +195,7 @@ t.test('the nightly job makes the backup of the day, removes old ones, and updat
     t.match(await job(), { esito: 'riuscito' })
   }
   const age = async () => /^locanda_backup_age_seconds (.*)$/m.exec((await call('GET', '/metrics')).body)?.[1]
-  const warnings = () => logs.filter(({ msg }) => msg === 'the last backup is older than two days').length
+  const warnings = () => logs.filter(({ msg }) => msg === 'no backup was made in the last two days').length
 
   t.equal(await age(), '+Inf')
   await work('backup-age')

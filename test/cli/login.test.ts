@@ -340,7 +340,7 @@ t.test('a password is never sent over http to another machine', async (t) => {
   })
   t.match(await elsewhere.login(), {
     code: 2,
-    stderr: /^Errore: La password non viene inviata in chiaro a http:\/\/auth\.locanda\.example: [^\n]+\n$/
+    stderr: /^Errore: Password e chiavi non vengono inviate in chiaro a http:\/\/auth\.locanda\.example: [^\n]+\n$/
   })
   t.same(asked(elsewhere.api.received), ['GET /api/config'])
 

@@ -6,7 +6,7 @@ import { fault, runCheck, type Finding } from './finding.ts'
 import { backups, disk, masterKey, proxy, publicUrl, tls } from './host.ts'
 import { clock, database, files, mail, police, provider, redis } from './servers.ts'
 
-/** Checks everything that an installation needs. It changes no data and sends no message. */
+/** Runs all checks of an installation. They change no data, and send no mail and no schedina. */
 export function examine (environ: Environ): Promise<Finding[]> {
   return orFault('configurazione', async () => {
     const config = readEnvironment(environ)
@@ -18,12 +18,12 @@ export function examine (environ: Environ): Promise<Finding[]> {
       ...await runCheck('proxy', () => proxy(config)),
       ...await runCheck('accesso', () => provider(config))
     ]
-    return [...await orFault('database', () => onInstallation(environ, false, inside)), ...onHost]
+    return [...await orFault('database', () => onInstallation(environ, false, checkInstallation)), ...onHost]
   })
 }
 
 /** The checks that need the database. */
-async function inside (installation: Installation): Promise<Finding[]> {
+async function checkInstallation (installation: Installation): Promise<Finding[]> {
   const { config, keys, sql, db } = installation
   const isMigrated = await lastMigration(sql) !== undefined
   const isOwn = isMigrated ? await isLedgersKey(db, keys) : undefined

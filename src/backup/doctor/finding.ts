@@ -21,9 +21,9 @@ export function failure (code: string, remedy: string): string {
 }
 
 /** Runs a check. An exception becomes a finding with an error. */
-export async function runCheck (subject: string, at: () => Found): Promise<Finding[]> {
+export async function runCheck (subject: string, check: () => Found): Promise<Finding[]> {
   try {
-    const found = await at()
+    const found = await check()
     return found ? [{ subject, ...found }] : []
   } catch (err) {
     return [{ subject, ...fault(`non riuscito (${errorCode(err)})`) }]

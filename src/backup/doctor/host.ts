@@ -12,15 +12,15 @@ import { lastBackup, OLD_MS } from '../backup-retention.ts'
 import { failure, fault, ok, warning, type Found } from './finding.ts'
 
 const MIB = 1024 * 1024
-const TIGHT = 1024 * MIB
-const FULL = 64 * MIB
+const LOW_BYTES = 1024 * MIB
+const FULL_BYTES = 64 * MIB
 
 /** Free space in `DATA_DIR`. */
 export async function disk ({ DATA_DIR }: Config): Found {
-  const { free: room } = await diskSpace(DATA_DIR)
-  const text = `${Math.floor(room / MIB)} MiB liberi in DATA_DIR`
-  if (room < FULL) return fault(`${text}: fare posto subito`)
-  return room < TIGHT ? warning(`${text}: fare posto`) : ok(text)
+  const { free } = await diskSpace(DATA_DIR)
+  const text = `${Math.floor(free / MIB)} MiB liberi in DATA_DIR`
+  if (free < FULL_BYTES) return fault(`${text}: fare posto subito`)
+  return free < LOW_BYTES ? warning(`${text}: fare posto`) : ok(text)
 }
 
 /** Checks the nightly backups, and the space for the next one, which is written before an old one is removed. */
@@ -29,10 +29,10 @@ export async function backups ({ BACKUP_DIR: folder, DATA_DIR }: Config): Found 
   try {
     await access(folder, constants.W_OK)
     const { age, size } = await lastBackup(folder)
-    const { free: room } = await diskSpace(folder)
-    if (room < Math.max(size, FULL)) {
+    const { free } = await diskSpace(folder)
+    if (free < Math.max(size, FULL_BYTES)) {
       const last = age === Infinity ? '' : `, l’ultimo salvataggio ne ha ${Math.ceil(size / MIB)}`
-      return fault(`${Math.floor(room / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)
+      return fault(`${Math.floor(free / MIB)} MiB liberi in BACKUP_DIR${last}: fare posto`)
     }
     const inside = isWithin(DATA_DIR, folder)
       ? '; BACKUP_DIR è in DATA_DIR: chi perde quella cartella perde anche i salvataggi'
@@ -56,7 +56,7 @@ export async function masterKey ({ MASTER_KEY_ORIGIN: { file } }: Config, isOwn:
     : ok(`in ${file}: conservarne una copia altrove`)
 }
 
-const WITHIN_MS = 10_000
+const TIMEOUT_MS = 10_000
 const DAY_MS = 24 * 60 * 60_000
 const RENEW_DAYS = 14
 
@@ -68,7 +68,7 @@ export async function publicUrl ({ PUBLIC_URL: url }: Config): Found {
     return fault(`${url} non porta da nessuna parte: impostare PUBLIC_URL`)
   }
   try {
-    const signal = AbortSignal.timeout(WITHIN_MS)
+    const signal = AbortSignal.timeout(TIMEOUT_MS)
     const { status } = await fetch(`${url}/health/live`, { redirect: 'manual', signal })
     if (status !== 200) {
       return warning(`${url} risponde ${status}: ${isHere ? 'è un altro programma?' : 'il proxy porta altrove?'}`)
@@ -94,7 +94,7 @@ export async function tls ({ PUBLIC_URL }: Config): Found {
     host, port: Number(port || 443), rejectUnauthorized: true, ...(isIP(host) ? {} : { servername: host })
   })
   try {
-    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(WITHIN_MS) })
+    await once(socket, 'secureConnect', { signal: AbortSignal.timeout(TIMEOUT_MS) })
     const left = Math.floor((Date.parse(socket.getPeerCertificate().valid_to) - Date.now()) / DAY_MS)
     return left < RENEW_DAYS
       ? warning(`il certificato scade fra ${countWithNoun(left, 'giorno', 'giorni')}: rinnovarlo`)
@@ -108,10 +108,10 @@ export async function tls ({ PUBLIC_URL }: Config): Found {
   }
 }
 
-/** Lists the proxies whose `X-Forwarded-*` headers are trusted. */
+/** Lists the proxies whose `X-Forwarded-*` headers are trusted. Warns when an https server trusts none. */
 export async function proxy ({ PUBLIC_URL, TRUST_PROXY }: Config): Found {
-  if (TRUST_PROXY.length > 0) return ok(`si crede a ${TRUST_PROXY.join(', ')}`)
+  if (TRUST_PROXY.length > 0) return ok(`intestazioni accettate da ${TRUST_PROXY.join(', ')}`)
   return PUBLIC_URL.startsWith('https:')
-    ? warning('PUBLIC_URL è https e TRUST_PROXY è vuota: chi chiama ha sempre l’indirizzo del proxy; impostarla')
+    ? warning('PUBLIC_URL è https e TRUST_PROXY è vuota: ogni client risulta con l’indirizzo del proxy; impostarla')
     : ok('nessuno')
 }

@@ -47,18 +47,18 @@ export async function testCall (context: Context, source: Source): Promise<Exit>
   return EXIT.ok
 }
 
-/** @param more overrides fields of the file, so that a file cannot change a test call into a Send */
+/** @param overrides replace fields of the file, so that a file cannot change a test call into a Send */
 async function callWithRecords (
   context: Context,
   { file, prenotazione, appartamento }: Source,
   { ofFile, ofBooking }: { ofFile: string, ofBooking: string },
-  more: object = {}
+  overrides: object = {}
 ): Promise<ApiResponse> {
   if (prenotazione === undefined) {
-    const body = { ...await records(context, file), ...more }
+    const body = { ...await records(context, file), ...overrides }
     return call(context, `/api/alloggiati/${ofFile}`, { method: 'POST', body })
   }
-  const body = { id_appartamento: appartamento, ...more }
+  const body = { id_appartamento: appartamento, ...overrides }
   return call(context, `/api/v1/prenotazioni/${prenotazione}/${ofBooking}`, { method: 'POST', body })
 }
 

@@ -69,7 +69,7 @@ function revocationsOf ({ sessions, keys, path, until, repeated }: SettledRestor
 
 function warnOfGaps ({ out }: Context, { missing, foreign }: Figures): void {
   if (missing.length > 0) {
-    out.warn(`Mancanti, o illeggibili, già nel server (${missing.length}): ${missing.join(', ')}`)
+    out.warn(`File mancanti o illeggibili al momento del salvataggio (${missing.length}): ${missing.join(', ')}`)
   }
   if (foreign.length > 0) {
     out.warn(`Il salvataggio non contiene tabelle e colonne che non sono di Locanda: ${foreign.join(', ')}`)
@@ -93,11 +93,11 @@ function rowsOf (tables: Record<string, number>): number {
 }
 
 async function asCliError<T> (work: () => Promise<T>): Promise<T> {
-  const { BrokenOff, OperationError } = await import('#src/backup/index.ts')
+  const { InterruptedError, OperationError } = await import('#src/backup/index.ts')
   try {
     return await work()
   } catch (err) {
-    if (err instanceof BrokenOff) throw new CliError(EXIT.interrupted, 'INTERROTTO', err.message)
+    if (err instanceof InterruptedError) throw new CliError(EXIT.interrupted, 'INTERROTTO', err.message)
     throw err instanceof OperationError ? new CliError(EXIT.failed, 'SALVATAGGIO', err.message) : err
   }
 }
