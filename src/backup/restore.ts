@@ -6,7 +6,7 @@ import { suspendFor } from '#src/alloggiati/index.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { lastMigration } from '#src/database/journal.ts'
-import { carryOut, knownMigrations } from '#src/database/migrate.ts'
+import { applyMigrations, knownMigrations } from '#src/database/migrate.ts'
 import { settleRestore, type SettledRestore } from './settle-restore.ts'
 import { masterKeyMark, type Source } from './create.ts'
 import { OperationError } from './errors.ts'
@@ -78,7 +78,7 @@ async function load (
   const { manifest, summary } = await read({
     async manifest (manifest) {
       columns = manifest.columns
-      await carryOut(tx, known.filter(({ folderMillis }) => folderMillis <= manifest.migration))
+      await applyMigrations(tx, known.filter(({ folderMillis }) => folderMillis <= manifest.migration))
       restoreConstraints = await prepareTables(tx)
     },
     async table (name, rows) {
@@ -92,7 +92,7 @@ async function load (
     await tx`select setval(to_regclass(quote_ident(${name})), ${last}::bigint)`
   }
   await restoreConstraints()
-  await carryOut(tx, known.filter(({ folderMillis }) => folderMillis > manifest.migration))
+  await applyMigrations(tx, known.filter(({ folderMillis }) => folderMillis > manifest.migration))
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
   // Drizzle's type requires a pool. Of the fields that Drizzle uses, a transaction lacks only `options`.

@@ -1,6 +1,6 @@
 import { finished } from 'node:stream/promises'
 import type postgres from 'postgres'
-import { columnsMade } from '#src/database/migrate.ts'
+import { columnsCreated } from '#src/database/migrate.ts'
 
 /** A table and its columns, without generated ones. */
 export interface Table { name: string, columns: string[] }
@@ -30,7 +30,7 @@ export async function readTables (sql: postgres.ISql): Promise<Table[]> {
  * @param migration the last migration of the database
  */
 export function ownTables (tables: Table[], migration: number): { own: Table[], foreign: string[] } {
-  const made = columnsMade(migration)
+  const made = columnsCreated(migration)
   if (!made) return { own: tables, foreign: [] }
   const isOwn = (table: string, column: string) => made.get(table)?.has(column) === true
   return {

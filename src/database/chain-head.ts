@@ -18,7 +18,7 @@ export interface Link { id: number, hash: string }
 /** Ids have PostgreSQL's type `integer`. A query for a larger number fails. */
 const MAX_ID = 2 ** 31 - 1
 
-/** The file of a chain head cannot be read or written. Its cause has the reason. */
+/** The file of a chain head cannot be read or written, or its content is invalid. */
 export class HeadFileError extends Error {}
 
 /**
@@ -31,7 +31,7 @@ export interface ChainHead {
    * @throws HeadFileError
    */
   last (): Promise<Link | undefined>
-  /** Whether the database still has a noted row. */
+  /** Whether the database still has a noted row. True if no row was noted. */
   has (db: Executor, noted: Link | undefined): Promise<boolean>
   /**
    * Whether the database still has the last noted row.
@@ -41,7 +41,8 @@ export interface ChainHead {
   /** The current last row of the chain. Undefined if the chain is empty. */
   end (db: Executor): Promise<Link | undefined>
   /**
-   * Notes the last row durably. It never replaces a later row that another process has noted.
+   * Notes the last row durably, or deletes the file of an empty chain. A later noted row that the database has is kept,
+   * unless two processes note at the same time.
    * @throws HeadFileError
    */
   note (db: Executor, end: Link | undefined): Promise<void>

@@ -4,7 +4,7 @@ import { createSockets, type Sockets } from './sockets.ts'
 /** Settings of every database session. */
 const OWN_SESSION = {
   statement_timeout: 30_000,
-  // If a process is paused inside a transaction, PostgreSQL rolls it back before other transactions time out. A
+  // If a process is paused inside a transaction, PostgreSQL rolls the transaction back before others time out. A
   // single statement is not covered between its result and its commit.
   idle_in_transaction_session_timeout: 20_000,
   // Detects a dead peer within a minute. Values in seconds. Ignored for Unix sockets.
@@ -17,7 +17,7 @@ const OWN_SESSION = {
 export type SessionSettings = Readonly<Record<string, string>>
 
 /**
- * Opens a pool of at most `max` connections. It connects with the first query.
+ * Opens a pool of at most `max` connections. The first query connects.
  * @param sockets shared with other pools, so that all can be closed together
  * @param login replaces the user of the URL
  */
@@ -52,8 +52,9 @@ export function openClient (
 }
 
 /**
- * Whether to connect only to the primary. True for several hosts, unless the URL has another setting. With `read-write`
- * the driver (postgres 3.4.9) also accepts a standby of PostgreSQL 14 and later.
+ * Whether to connect only to the primary. True for several hosts, unless the URL asks for a standby or a read-only
+ * server. It replaces `read-write`, with which the driver (postgres 3.4.9) also accepts a standby of PostgreSQL 14 and
+ * later.
  */
 function wantsPrimary (url: string): boolean {
   return /^\w+:\/\/[^/?]*,/.test(url) && !/[?&]target_session_attrs=(?:standby|prefer-standby|read-only)\b/.test(url)

@@ -6,8 +6,8 @@ import type { Database } from './connect.ts'
 const BATCH = 2000
 
 /**
- * Deletes all matching rows. Each batch is its own transaction, so that a later failure does not undo earlier
- * deletions. Rows that other transactions have locked are left for the next call.
+ * Deletes the matching rows, except those that other transactions have locked. Each batch is its own transaction, so
+ * that a later failure does not undo earlier deletions.
  * @returns the number of deleted rows
  */
 export async function deleteInBatches (

@@ -9,7 +9,7 @@ const { code: CODE } = new SpazioEsaurito()
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Whether the disk of `DATA_DIR` or of the database is full. Uses `sql` for a query. */
+    /** Whether the disk of `DATA_DIR` or of the database is full. After a full disk, tries a write through `sql`. */
     isDiskFull (sql: postgres.Sql): Promise<boolean>
     /** Whether an error comes from a full disk, which the log already reports once for all requests and jobs. */
     isDiskFullReported (err: unknown): boolean

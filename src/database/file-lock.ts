@@ -3,8 +3,10 @@ import { DatabaseSync } from 'node:sqlite'
 const SQLITE_BUSY = 5
 
 /**
- * Takes an exclusive lock on a file until it is closed. Undefined if another process has the lock. Node has no `flock`.
- * An exclusive transaction of SQLite uses a lock of the kernel, which ends with the process, even after kill -9.
+ * Locks a file exclusively until the returned handle is closed. Undefined if another process has the lock.
+ *
+ * Node has no `flock`. An exclusive transaction of SQLite uses a lock of the kernel, which ends with the process, even
+ * after kill -9.
  */
 export function lockFile (file: string): DatabaseSync | undefined {
   const lock = new DatabaseSync(file, { timeout: 0 })

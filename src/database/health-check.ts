@@ -5,12 +5,12 @@ import { createSockets, type Sockets } from './sockets.ts'
 
 const SECOND_MS = 1000
 /** Seconds between a response and the next query. */
-const REST = 4
-/** Timeout of the query in seconds. Other statements may take longer, because the check has its own idle connection. */
+const PAUSE = 4
+/** Timeout of the query in seconds. The check has its own connection, so slow statements do not delay it. */
 const TIMEOUT = 8
 
 interface HealthCheck {
-  /** Checks now, with a timeout of at most this many seconds. */
+  /** Checks now, and from now on with a timeout of at most this many seconds. */
   hurry (seconds: number): void
   stop (): Promise<void>
 }
@@ -24,10 +24,10 @@ export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBas
   const own = createSockets()
   const { sql, close } = connect(url, 1, {}, own)
   let timeout = TIMEOUT
-  let rested = 0
+  let ticksSinceResponse = 0
   let isAsked = false
   /** Seconds that this process's own timer has counted. While the process is paused, it counts none. */
-  let waited = 0
+  let ticksWaited = 0
 
   function ask (): void {
     isAsked = true
@@ -38,8 +38,8 @@ export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBas
   }
 
   function onResponse (): void {
-    waited = 0
-    rested = 0
+    ticksWaited = 0
+    ticksSinceResponse = 0
     if (!sockets.areCut) return
     sockets.mend()
     log.warn('the database responds again')
@@ -51,12 +51,12 @@ export function startHealthCheck (url: string, sockets: Sockets, log: FastifyBas
     // The next query needs a new connection, because this one may never respond.
     own.cut()
     own.mend()
-    waited = 0
+    ticksWaited = 0
   }
 
   const timer = setInterval(() => {
-    if (!isAsked && (sockets.areCut || rested++ >= REST)) return ask()
-    if (isAsked && waited++ >= timeout) giveUp()
+    if (!isAsked && (sockets.areCut || ticksSinceResponse++ >= PAUSE)) return ask()
+    if (isAsked && ticksWaited++ >= timeout) giveUp()
   }, SECOND_MS).unref()
 
   return {

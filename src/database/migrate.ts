@@ -24,7 +24,7 @@ const LOCKED_MAX_MS = 30_000
 const LOCK_NOT_AVAILABLE = '55P03'
 
 /**
- * Runs a DDL transaction without statement timeout, in a session that is not used for other work afterwards. On a lock
+ * Runs a DDL transaction without statement timeout. The session keeps these timeouts, so do not reuse it. On a lock
  * timeout it rolls back, waits until other queries have run, and retries.
  * @throws if a table is still locked half a minute after the first lock timeout
  */
@@ -59,7 +59,7 @@ const RESPOND_WITHIN_MS = 10_000
 export async function migrate (
   url: string,
   settings?: SessionSettings,
-  report: (what: string, steps?: Steps) => void = () => {}
+  report: (message: string, steps?: Steps) => void = () => {}
 ): Promise<Upgrade | undefined> {
   const { sql, db, close } = connect(url, 1, settings)
   try {
@@ -113,7 +113,7 @@ const ADDED_COLUMN = /^ALTER TABLE "?(\w+)"? ADD COLUMN "?(\w+)/gm
  * The columns by table that the migrations up to this one have created. Includes columns that were dropped later, so
  * the caller has to check which ones exist. Undefined for a migration of a newer version.
  */
-export function columnsMade (migration: number): Map<string, Set<string>> | undefined {
+export function columnsCreated (migration: number): Map<string, Set<string>> | undefined {
   const known = knownMigrations()
   if (!known.some(({ folderMillis }) => folderMillis === migration)) return undefined
   const made = new Map<string, Set<string>>()
@@ -129,7 +129,7 @@ export function columnsMade (migration: number): Map<string, Set<string>> | unde
  * Runs migrations in the caller's transaction and records them like drizzle's `migrate`. This recreates an older
  * schema, for example for a restore.
  */
-export async function carryOut (tx: postgres.ISql, migrations: readonly MigrationMeta[]): Promise<void> {
+export async function applyMigrations (tx: postgres.ISql, migrations: readonly MigrationMeta[]): Promise<void> {
   await tx.unsafe(`create schema if not exists drizzle;
     create table if not exists drizzle.__drizzle_migrations (
       id serial primary key, hash text not null, created_at bigint)`)
@@ -151,7 +151,7 @@ async function requireUtf8 (sql: postgres.Sql): Promise<void> {
 }
 
 /** Takes the migration lock. The wait has no timeout, because an upgrade by another process may take long. */
-async function waitForMigrationLock (sql: postgres.Sql, report: (what: string) => void): Promise<void> {
+async function waitForMigrationLock (sql: postgres.Sql, report: (message: string) => void): Promise<void> {
   const [row] = await sql<[{ free: boolean }]>`select pg_try_advisory_lock(${LOCKS.migrations}) as free`
   if (row.free) return
   report('another process starts on this database and may be upgrading it: waiting for it')

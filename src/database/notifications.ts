@@ -25,7 +25,7 @@ export interface NotificationListener {
   waitForListeners (waitMs?: number): Promise<void>
 }
 
-/** Notified changes. The process listens on one connection, and starts with the first call. */
+/** Notified changes. The process listens on one connection, from the first `ready` or `waitForListeners` on. */
 export interface Notifications {
   /** @param onGap called when changes may have been missed */
   subscribe (handlers: NotificationHandlers, onGap: () => void): NotificationListener
@@ -37,7 +37,7 @@ declare module 'fastify' {
   }
 }
 
-/** A sync request to all listening processes. `expected` is set a little later. */
+/** A sync request to all listening processes. `expected` is known when PostgreSQL has counted them. */
 interface SyncRound { answered: Set<string>, expected: number, done: () => void }
 
 interface NotificationsOptions {
@@ -45,7 +45,7 @@ interface NotificationsOptions {
   listenersMs?: number | undefined
 }
 
-/** Invalidates caches when the database notifies a change. */
+/** Decorates the app with the changes that the database notifies, so that areas can invalidate their caches. */
 export default fp<NotificationsOptions>(async function notifications (app, { listenersMs }) {
   app.decorate('notifications', listenForNotifications(app.sql, app.log, listenersMs))
 }, { name: 'notifications', dependencies: ['database'] })

@@ -23,7 +23,7 @@ declare module 'fastify' {
     openPool (max: number, settings?: SessionSettings): Pick<Connection, 'db' | 'sql'>
     /** The URL for threads, which open their own sessions. It contains the password. */
     databaseUrl: string
-    /** Called at shutdown, so that it does not wait for a database that does not respond. */
+    /** Called after a second signal: shortens the wait of the shutdown for a database that does not respond. */
     hurryEnd (): void
   }
 }
@@ -53,7 +53,7 @@ export default fp<DatabaseOptions>(async function database (app, options) {
   const embedded = config.DATABASE_URL === undefined ? await startEmbedded(config.DATA_DIR, app.log, signal) : undefined
   const url = config.DATABASE_URL ?? embedded!.url
   app.addHook('onClose', async () => embedded?.stop())
-  const report = (what: string, steps = {}) => app.log.info(steps, what)
+  const report = (message: string, steps = {}) => app.log.info(steps, message)
   const upgrade = await migrate(url, {}, report).catch((err: unknown) => {
     if (err instanceof NewerDatabaseError) throw new ConfigError('DATABASE_URL', NEWER)
     if (err instanceof EncodingError) throw new ConfigError('DATABASE_URL', otherEncoding(err.message))

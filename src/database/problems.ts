@@ -51,7 +51,7 @@ const CONNECTION = new Set([
 
 /** Errors at the start that an operator can fix. */
 const REFUSALS: Readonly<Record<string, string>> = {
-  28000: 'il database non fa entrare questo utente',
+  28000: 'il database rifiuta l’accesso a questo utente',
   '28P01': 'il database non accetta utente e password',
   '3D000': 'il database indicato non esiste: crearlo',
   42501: 'l’utente del database non può creare tabelle: dargli CREATE sul database e sullo schema public',
@@ -100,7 +100,7 @@ export function databaseProblem (err: unknown): DatabaseProblem | undefined {
  */
 const TRANSIENT = /^(?:08|53|57|58)|^(?:25006|25P03|40001|40P01|55P03|XX000)$/
 
-/** True if a retry may succeed. Never true for a statement that PostgreSQL rejected, for example by a constraint. */
+/** True if a retry may succeed. False for an error that a retry would repeat, such as a violated constraint. */
 export function isTransient (err: unknown): boolean {
   const sqlstate = postgresError(err)?.code
   return sqlstate === undefined ? connectionCode(err) !== undefined : TRANSIENT.test(sqlstate)

@@ -1,7 +1,7 @@
 import { Socket } from 'node:net'
 
 /** The hosts to connect to, in the form in which the driver parses them. */
-interface Place { host: readonly string[], port: readonly number[], path?: string | false | undefined }
+interface Hosts { host: readonly string[], port: readonly number[], path?: string | false | undefined }
 
 /** The sockets of all pools to one database. They can be destroyed together. */
 export interface Sockets {
@@ -10,10 +10,10 @@ export interface Sockets {
   /** Number of bytes received over the open sockets. */
   received (): number
   /** Opens a socket for the driver, which may write before the socket is connected. */
-  open (place: Place): Socket
+  open (hosts: Hosts): Socket
   /**
    * Destroys all sockets, and each new one from now on. Waiting queries and connection attempts fail. A transaction
-   * never commits when its commit was not sent.
+   * whose commit was not sent is rolled back.
    */
   cut (): void
   /** Allows new connections again. */

@@ -21,7 +21,7 @@ export const UNITS: readonly UnitCreation[] = [
   { nome: 'Monolocale', tipo: 'appartamento', ospiti_massimi: 2 }
 ].map((unit, at) => ({ ...unit, ordine: at + 1 }) as UnitCreation)
 
-/** The first night and the day after the last night of a blocked unit, as days from today. */
+/** A block of a unit: the first night, and the day after the last night, as days from today. */
 export const BLOCK = { unit: 'Monolocale', from: 12, to: 15, motivo: 'manutenzione', note: 'Tinteggiatura' } as const
 
 /** The state of a booking's guests: all data, one datum missing or wrong, or none yet. */

@@ -7,8 +7,9 @@ import { firstAdministrator } from '#src/identity/index.ts'
 import { addDays, createClock, dayInRome, instantInRome, type Clock } from '#src/lib/time.ts'
 import { BLOCK, BOOKINGS, countryIdOf, guestsOf, HOUSE, UNITS } from './demo-house.ts'
 
-/** The hour at which the demo sends guests, and the hour at which it fetches receipts. */
+/** The hour at which the demo sends guests. */
 const EVENING = 18
+/** The earliest hour at which it fetches receipts. */
 const MORNING = 7
 /** Jobs that fetch the receipts of past days, and compare them with the submissions. */
 const RECEIPT_JOBS = ['receipts', 'reconciliation']
@@ -17,7 +18,7 @@ type Call = <T>(method: 'POST' | 'PUT', url: string, payload: object) => Promise
 
 /**
  * Fills an empty installation through its own API. The clock moves through the past days. In the evening of each day
- * the demo sends the guests to the sandbox. Today it fetches the receipts.
+ * of arrival the demo sends the guests to the sandbox. Today it fetches the receipts.
  * @param signal stops the work
  */
 export async function fillHouse (config: Config, signal: AbortSignal): Promise<void> {

@@ -25,7 +25,7 @@ const fanOut = sql`
 
 /** Maximum events that one transaction orders or deletes. */
 const BATCH = 1000
-const KEPT = sql`now() - interval '30 days'`
+const KEPT_SINCE = sql`now() - interval '30 days'`
 /** A number greater than every position. */
 const BEYOND = 2 ** 31
 
@@ -37,7 +37,7 @@ const BEYOND = 2 ** 31
  * @param batches maximum batches of 1,000 events, the oldest first
  */
 export async function orderEvents (db: Database, batches = Infinity): Promise<void> {
-  for (let turn = 0; turn < batches && await anyArriving(db); turn++) await db.transaction(moveOn)
+  for (let batch = 0; batch < batches && await anyArriving(db); batch++) await db.transaction(orderBatch)
 }
 
 async function anyArriving (db: Database): Promise<boolean> {
@@ -45,7 +45,7 @@ async function anyArriving (db: Database): Promise<boolean> {
   return row !== undefined
 }
 
-async function moveOn (tx: Transaction): Promise<void> {
+async function orderBatch (tx: Transaction): Promise<void> {
   // A separate statement. The next statement then sees all commits before the lock was taken.
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.eventOrder})`)
   // A rolled-back transaction leaves a gap in the sequence. The reset avoids gaps, and lets positions start at 1.
@@ -72,12 +72,12 @@ async function moveOn (tx: Transaction): Promise<void> {
  * queued delivery, and all events after them. Events are deleted only in order of position, because in a list with gaps
  * the server could not detect that a reader missed one.
  */
-export async function forgetOldEvents (db: Database): Promise<void> {
-  while (await db.transaction(forgetSome) === BATCH);
+export async function deleteOldEvents (db: Database): Promise<void> {
+  while (await db.transaction(deleteBatch) === BATCH);
 }
 
 /** Deletes the next batch of old events, the oldest first. @returns the number of deleted events */
-async function forgetSome (tx: Transaction): Promise<number> {
+async function deleteBatch (tx: Transaction): Promise<number> {
   // The repetition of a delivery locks its webhook first. So it either commits before the next statement, which then
   // sees it, or waits until this transaction ends.
   await tx.execute(sql`select from ${webhooks} order by id for share`)
@@ -86,7 +86,7 @@ async function forgetSome (tx: Transaction): Promise<number> {
     delete from ${eventi} where posizione in (
       select posizione from ${eventi} where posizione < (
         select max(posizione) from ${eventi} where posizione < coalesce(least(
-          (select min(posizione) from ${eventi} where quando >= ${KEPT}),
+          (select min(posizione) from ${eventi} where quando >= ${KEPT_SINCE}),
           (select min(evento) from ${deliveries} where stato = 'in_coda')), ${BEYOND}::bigint))
       order by posizione limit ${BATCH})`)
   return count
@@ -116,13 +116,13 @@ export type EventFeed = ReturnType<typeof eventFeed>
 export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) {
   const followers = new Set<() => void>()
   /** The last position of which followers were notified. Another process or a request may have assigned it. */
-  let notifiedPlace: number | undefined
+  let notifiedPosition: number | undefined
   const worker = queueWorker<never>({
     async claim () {
       await orderEvents(db)
-      const { place } = await endOfEvents(db)
-      if (place !== notifiedPlace) for (const onNews of [...followers]) onNews()
-      notifiedPlace = place
+      const { position } = await endOfEvents(db)
+      if (position !== notifiedPosition) for (const onNews of [...followers]) onNews()
+      notifiedPosition = position
       await sleep(PAUSE_MS, undefined, { ref: false })
       return undefined
     },
@@ -132,10 +132,10 @@ export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) 
     }
   })
 
-  const listener = notifications.subscribe({ events: look }, look)
-  const timer = setInterval(look, POLL_MS).unref()
+  const listener = notifications.subscribe({ events: wakeForFollowers }, wakeForFollowers)
+  const timer = setInterval(wakeForFollowers, POLL_MS).unref()
 
-  function look (): void {
+  function wakeForFollowers (): void {
     if (followers.size > 0) worker.wake()
   }
 
@@ -143,10 +143,10 @@ export function eventFeed ({ db, notifications, log, isReported }: FeedOptions) 
     /** Calls `onNews` for new events. Returns a function that stops it. */
     follow (onNews: () => void): () => void {
       followers.add(onNews)
-      look()
+      wakeForFollowers()
       return () => { followers.delete(onNews) }
     },
-    /** Resolves when the process listens for notifications. The first call starts to listen. */
+    /** Starts to listen for notifications. Resolves when the process listens, or when LISTEN has failed. */
     ready: () => listener.ready(),
     /** Assigns positions to committed events: by default to a limited number of batches. */
     order: (batches = BATCHES_OF_A_REQUEST) => orderEvents(db, batches),

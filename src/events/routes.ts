@@ -10,7 +10,7 @@ import { destroyWhenStalled } from '#src/lib/destroy-when-stalled.ts'
 import { limitConcurrencyByCaller } from '#src/lib/concurrency-limit.ts'
 import { STALLED_AFTER_MS } from '#src/http/streams.ts'
 import { countEvents, endOfEvents, reachedBy, readCursor, readEvents } from './event-list.ts'
-import { eventFeed, forgetOldEvents, orderEvents } from './feed.ts'
+import { eventFeed, deleteOldEvents, orderEvents } from './feed.ts'
 import { frames, openStreams } from './stream.ts'
 import webhooks, { type WebhookTimes } from './webhooks/plugin.ts'
 
@@ -39,12 +39,12 @@ const eventsRoute = {
     tags: ['Eventi'],
     summary: 'Che cosa è successo negli ultimi 30 giorni, dal più vecchio, a pagine o via via che succede',
     description:
-      'Il cursor di una pagina, come quello di ogni evento, dice fin dove si è letto: con esso si leggono gli ' +
-      'eventi successivi, e nessuno manca. Quello della pagina passa oltre gli eventi che i filtri escludono. Con ' +
-      'Accept: text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso, ' +
-      'e che oltre a quegli eventi passa con un id senza dati; ' +
-      'finisce quando le credenziali cambiano o scadono, e dopo 15 minuti; chi chiama ne ha al più sei insieme. ' +
-      '410 CURSORE_SCADUTO: qualcosa può essere andato perso.',
+      'Il cursor di una pagina, come quello di ogni evento, dice fin dove si è letto: con esso si leggono tutti gli ' +
+      'eventi successivi. Quello della pagina salta gli eventi che i filtri escludono. Con Accept: ' +
+      'text/event-stream la risposta è un flusso che comincia dopo Last-Event-ID, dopo cursor, o adesso. Il flusso ' +
+      'salta gli eventi esclusi con un id senza dati. Finisce quando le credenziali cambiano o scadono, e dopo 15 ' +
+      'minuti. Ogni chiamante ha al più sei flussi insieme. ' +
+      '410 CURSORE_SCADUTO: qualche evento può essere andato perso.',
     querystring: EventQuery,
     response: { 200: EventResponse }
   }
@@ -66,7 +66,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
     run: async () => {
       // Without readers and webhooks only this job assigns positions.
       await orderEvents(db)
-      await forgetOldEvents(db)
+      await deleteOldEvents(db)
     }
   })
   const acquireSlot = limitConcurrencyByCaller(STREAMS)
@@ -86,7 +86,7 @@ const events: FastifyPluginAsyncTypebox<EventsOptions> = async (app, { config, k
     const filters = { ...wanted, all: request.principal!.admin }
     const position = cursor === undefined ? undefined : readCursor('cursor', cursor)
     await feed.order()
-    const after = position ? (await reachedBy(db, position)).place : undefined
+    const after = position ? (await reachedBy(db, position)).position : undefined
     const { events: data, hasMore, reached } = await readEvents(db, filters, after, limit)
     if (conteggio) reply.header('x-total-count', await countEvents(db, filters))
     if (hasMore) reply.header('link', nextLink(URL, request.query, reached.cursor))

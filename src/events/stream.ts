@@ -29,12 +29,12 @@ interface StreamOptions {
 
 /**
  * Yields new events as server-sent events (https://html.spec.whatwg.org/multipage/server-sent-events.html).
- * It queries the next batch only when the client has read the last one, so a slow client costs no memory.
+ * It queries the next batch only when the client has read the last one, so a slow client takes little memory.
  */
 export async function * frames (
   { db, feed, filters, from, signal, heartbeatMs }: StreamOptions
 ): AsyncGenerator<string> {
-  let { place } = from
+  let { position } = from
   let silentSince = performance.now()
   let news = Promise.withResolvers<void>()
   const notify = () => news.resolve()
@@ -47,8 +47,8 @@ export async function * frames (
     while (!signal.aborted) {
       // Reset before the query, so that no notification during the query is missed.
       news = Promise.withResolvers<void>()
-      const { events, reached } = await readEvents(db, filters, place, BATCH)
-      place = reached.place
+      const { events, reached } = await readEvents(db, filters, position, BATCH)
+      position = reached.position
       if (events.length > 0) {
         yield events.map(frame).join('')
       } else {
@@ -115,9 +115,9 @@ export function openStreams (notifications: Notifications) {
 
   return {
     /**
-     * Aborts when the session, key, user, signing keys or settings have changed since the request began, because the
-     * change may have revoked access. It also aborts when the credential expires, after 15 minutes, or when any of
-     * `others` aborts.
+     * Returns a signal that aborts when the session, key, user, signing keys or settings have changed since the request
+     * began, because the change may have revoked access. It also aborts when the credential expires, after 15 minutes,
+     * or when any of `others` aborts.
      */
     signalFor (request: FastifyRequest, reply: FastifyReply, others: readonly AbortSignal[]) {
       const principal = request.principal!

@@ -20,7 +20,7 @@ import { OperationError } from '#src/backup/errors.ts'
 import { verify } from '#src/backup/index.ts'
 import { connect } from '#src/database/connect.ts'
 import { lastMigration } from '#src/database/journal.ts'
-import { carryOut, knownMigrations } from '#src/database/migrate.ts'
+import { applyMigrations, knownMigrations } from '#src/database/migrate.ts'
 import { LOCKS } from '#src/database/locks.ts'
 import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
@@ -167,7 +167,7 @@ t.test('a backup overwrites another backup, but no other file', async (t) => {
 t.test('a backup contains all tables and columns of every migration, even of a newer version', async (t) => {
   const { sql } = await testDatabase(t, true)
   for (const migration of knownMigrations()) {
-    await sql.begin((tx) => carryOut(tx, [migration]))
+    await sql.begin((tx) => applyMigrations(tx, [migration]))
     const tables = await readTables(sql)
     t.ok(tables.length > 50)
     t.same(ownTables(tables, migration.folderMillis), { own: tables, foreign: [] })

@@ -20,7 +20,7 @@ import { seal, type Entry, type Manifest, type Summary } from '#src/backup/seale
 import { connect } from '#src/database/connect.ts'
 import { lastMigration } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { carryOut, knownMigrations } from '#src/database/migrate.ts'
+import { applyMigrations, knownMigrations } from '#src/database/migrate.ts'
 import type { Backend } from '#src/services/files/backends/backend.ts'
 import { folderBackend } from '#src/services/files/backends/folder-backend.ts'
 import { removalWorker } from '#src/services/files/removal-worker.ts'
@@ -421,7 +421,7 @@ t.test('a backup of an older version is migrated, and one of a newer version is 
   const keys = createKeys(Buffer.from(own.MASTER_KEY, 'base64'))
   const older = await testDatabase(t, true)
   const { sql, close } = connect(older.url, 1)
-  await sql.begin((tx) => carryOut(tx, known.slice(0, 1)))
+  await sql.begin((tx) => applyMigrations(tx, known.slice(0, 1)))
   await sql`insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     values ('Prenotazione Vecchia', 'IT', 380, '2026-01-01', '2026-01-03', 2)`
   const path = join(folder, 'vecchio.tar.age')

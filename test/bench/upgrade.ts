@@ -1,6 +1,6 @@
 import { connect } from '#src/database/connect.ts'
 import { readJournal } from '#src/database/journal.ts'
-import { carryOut, knownMigrations, migrate } from '#src/database/migrate.ts'
+import { applyMigrations, knownMigrations, migrate } from '#src/database/migrate.ts'
 import { createDatabase, fillBookings } from './data.ts'
 import { under, type BenchResult } from './harness.ts'
 
@@ -14,7 +14,7 @@ export async function upgrade (clusterUrl: string): Promise<BenchResult> {
   const released = readJournal().filter(({ tag }) => RELEASED.includes(tag)).map(({ when }) => when)
   const { sql, close } = connect(url, 1)
   try {
-    await sql.begin((tx) => carryOut(tx, knownMigrations().filter(({ folderMillis }) =>
+    await sql.begin((tx) => applyMigrations(tx, knownMigrations().filter(({ folderMillis }) =>
       released.includes(folderMillis))))
   } finally {
     await close()

@@ -8,7 +8,7 @@ import { readTables } from '#src/backup/saved-tables.ts'
 import { connect } from '#src/database/connect.ts'
 import { MIGRATIONS, readJournal } from '#src/database/journal.ts'
 import { LOCKS } from '#src/database/locks.ts'
-import { carryOut, retryOnLockTimeout, knownMigrations, migrate } from '#src/database/migrate.ts'
+import { applyMigrations, retryOnLockTimeout, knownMigrations, migrate } from '#src/database/migrate.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { databaseUrl, testDatabase } from '#test/database.ts'
 import { build } from '#test/helper.ts'
@@ -24,7 +24,7 @@ t.test('a database filled by 0.1.0 keeps its rows in an upgrade, and the server 
   t.equal(released.length, RELEASED.length)
   const rows = readFileSync('fixtures/upgrade/0.1.0.sql', 'utf8')
   await sql.begin(async (tx) => {
-    await carryOut(tx, knownMigrations().filter(({ folderMillis }) => released.includes(folderMillis)))
+    await applyMigrations(tx, knownMigrations().filter(({ folderMillis }) => released.includes(folderMillis)))
     // Triggers of 0.1.0 computed keyed hashes from session settings.
     await tx`select set_config('locanda.sigillo_' || part, repeat('5c', 64), true) from unnest('{i,o}'::text[]) as part`
     await tx.unsafe(rows)
@@ -63,7 +63,7 @@ t.test('units of earlier versions belong to the first establishment, and keep bo
   const { sql, url } = await testDatabase(t, true)
   const newer = readJournal().find(({ tag }) => tag === '0012_establishments')!.when
   await sql.begin(async (tx) => {
-    await carryOut(tx, knownMigrations().filter(({ folderMillis }) => folderMillis < newer))
+    await applyMigrations(tx, knownMigrations().filter(({ folderMillis }) => folderMillis < newer))
     await tx`insert into unita (nome, tipo, posti_letto, ospiti_massimi) select 'Camera ' || n, 'camera', 2, 2
       from generate_series(1, 2) n`
     await tx`

@@ -3,7 +3,7 @@ import fc from 'fast-check'
 import { Webhook } from 'standardwebhooks'
 import t, { type Test } from 'tap'
 import { isPublicAddress } from '#src/lib/public-addresses.ts'
-import { forgetOldEvents } from '#src/events/feed.ts'
+import { deleteOldEvents } from '#src/events/feed.ts'
 import { claim, type Claimed, queueAge, settle, type Settled } from '#src/events/webhooks/delivery-queue.ts'
 import { receivers, retryAfterMs, sender } from '#src/events/webhooks/send-event.ts'
 import { selfSigned } from '#test/alloggiati/service/soap/certificate.ts'
@@ -182,7 +182,7 @@ t.test('three days of failures suspend a webhook and write an event, and an admi
   for (const mail of mails) {
     t.equal(mail.subject, `Locanda: sospeso il webhook ${id}`)
     const { host } = new URL(receiver.url)
-    t.match(mail.text, `verso ${host} da tre giorni non riceve gli eventi. Ultimo esito: stato 500`)
+    t.match(mail.text, `verso ${host} da tre giorni non riceve alcuni o tutti gli eventi. Ultimo esito: stato 500`)
     t.notMatch(mail.raw, '/eventi?segreto', 'the path of a URL may contain a secret')
   }
   const [delivery] = await deliveries(id)
@@ -431,7 +431,7 @@ t.test('an event with a queued delivery is kept, and a metric shows the age of t
   await queueOf(4)
   await round(({ event }) => /:[12]$/.test(event.oggetto) ? DELIVERED : FAILED)
   await pass(31 * DAY_MS)
-  await forgetOldEvents(db)
+  await deleteOldEvents(db)
   t.same((await sql`select oggetto from eventi order by posizione`).map(({ oggetto }) => oggetto as string), [
     'prenotazione:2', 'prenotazione:3', 'prenotazione:4'
   ], 'the event before it is kept, so its cursor stays valid')
@@ -439,7 +439,7 @@ t.test('an event with a queued delivery is kept, and a metric shows the age of t
   t.ok(Math.abs(await queueAge(db) - 31 * 86_400) < 600)
   await sql`update webhook_consegne set stato = 'consegnata'`
   t.equal(await queueAge(db), 0)
-  await forgetOldEvents(db)
+  await deleteOldEvents(db)
   t.match(await sql`select from eventi`, { length: 1 }, 'once it is delivered, it is deleted')
 })
 

@@ -17,7 +17,7 @@ export const CHILD_ENV = platform() === 'win32' ? undefined : { LC_ALL: 'C', TZ:
 export const HERE = platform() === 'linux' ? '/proc/self/cwd' : '.'
 
 /**
- * The user that PostgreSQL runs as, because PostgreSQL refuses root. For root it is the owner of the data folder, else
+ * The user that PostgreSQL runs as. PostgreSQL refuses root, so for root it is the owner of the data folder, else
  * `postgres` or `nobody`, because initdb needs a user with a name.
  * @throws EmbeddedError when the folder belongs to another user, or root finds no such user
  */
@@ -50,7 +50,7 @@ export async function changeOwner (folder: string, account: Account): Promise<vo
 
 /**
  * Runs a program and returns its stdout. It enters `cwd` before it changes the user. Ctrl-C does not stop the program.
- * @throws EmbeddedError with the stderr of the program
+ * @throws EmbeddedError with the stderr of the program, or when the program cannot be started
  */
 export async function run (command: string, args: readonly string[], account: Account, cwd = '/'): Promise<string> {
   const child = spawn(command, args, {

@@ -19,7 +19,7 @@ export type Binaries = Awaited<ReturnType<typeof findBinaries>>
 /**
  * Finds the installed programs. If the account cannot run them there, for example below a home of mode 0700, copies
  * them next to the data. If the account cannot reach the data either, copies them into the system's cache.
- * @throws EmbeddedError when no programs exist for this system, or none runs
+ * @throws EmbeddedError when no programs exist for this system. When none runs, the error of the last try
  */
 export async function findBinaries (account: Account, home: string, log: Log) {
   const { root, version } = await locate()

@@ -11,7 +11,7 @@ import { changeOwner, HERE, run } from './account.ts'
 import { EmbeddedError } from './embedded-error.ts'
 import type { Site } from './site.ts'
 
-/** A connection that stays open, so that it closes when the cluster crashes. */
+/** An open connection. `closed` resolves when the connection ends, for example because the cluster has crashed. */
 export interface Held { sql: postgres.Sql, port: number, closed: Promise<void> }
 
 /** Settings passed at every start, so that a new version of the program can change them. */
@@ -65,8 +65,8 @@ export async function prepareFolder (site: Site): Promise<void> {
 }
 
 /**
- * Renames the new cluster to its final name when it is complete. After a killed initdb, the next start removes the
- * partial folder.
+ * Creates the cluster in a partial folder, and renames the folder when it is complete. After a killed initdb, the next
+ * start removes the partial folder.
  */
 async function initialise ({ folder, account, bin, passwordFile }: Site): Promise<void> {
   const [parent, prefix] = [dirname(folder), `${basename(folder)}.partial-`]
@@ -122,8 +122,8 @@ export function urlOf ({ host, password }: Site, port: number, user: string, dat
 }
 
 /**
- * Stops the cluster: it rolls back open transactions and writes a checkpoint. After a time limit this process no longer
- * waits. The next start then waits for the end of the stop.
+ * Stops the cluster, which rolls back open transactions and writes a checkpoint. This process waits at most 30 seconds.
+ * The next start waits until the cluster has stopped.
  */
 export async function stopPostmaster (site: Site): Promise<void> {
   if (await runningPort(site) === undefined) return
@@ -131,8 +131,8 @@ export async function stopPostmaster (site: Site): Promise<void> {
     .then(() => site.log('embedded PostgreSQL: stopped'), (err: Error) => site.log(err.message))
 }
 
-/** Reads the lines of `postmaster.pid` (format: miscadmin.h of PostgreSQL, LOCK_FILE_LINE_…). */
-async function readNote ({ folder }: Site): Promise<{ pid: number, port: number }> {
+/** Reads `postmaster.pid` (format: miscadmin.h of PostgreSQL, LOCK_FILE_LINE_…). The pid is 0 without a file. */
+async function readPidFile ({ folder }: Site): Promise<{ pid: number, port: number }> {
   const text = await readFile(join(folder, 'postmaster.pid'), 'utf8').catch(ignoring('ENOENT'))
   const [pid = '0', , , port] = text?.split('\n') ?? []
   return { pid: Number.parseInt(pid, 10), port: Number(port) }
@@ -140,7 +140,7 @@ async function readNote ({ folder }: Site): Promise<{ pid: number, port: number 
 
 /** The port of a running postmaster. Only Linux shows whether another program has the pid of an ended postmaster. */
 async function runningPort (site: Site): Promise<number | undefined> {
-  const { pid, port } = await readNote(site)
+  const { pid, port } = await readPidFile(site)
   if (!(pid > 0)) return undefined
   if (platform() !== 'linux') return await pgCtl(site, 'status').then(() => port, () => undefined)
   // In a container root may be unable to read processes of other users. The account can read its own processes.
@@ -155,7 +155,7 @@ async function runningPort (site: Site): Promise<number | undefined> {
  */
 async function start (site: Site): Promise<void> {
   const { folder, version, log } = site
-  const { pid } = await readNote(site)
+  const { pid } = await readPidFile(site)
   // PostgreSQL refuses to start with an empty pid file, or with the pid of another program.
   const isForeign = await access(`/proc/${pid}`).then(() => true, () => false)
   if (Number.isNaN(pid) || isForeign) await rm(join(folder, 'postmaster.pid'), { force: true })
@@ -168,9 +168,9 @@ async function start (site: Site): Promise<void> {
     await pgCtl(site, 'start', '-l', 'postgres.log', '-o', options, '-t', String(START_LIMIT_MS / 1000))
     log(`embedded PostgreSQL: ${version} started on ${folder}`)
   } catch (err) {
-    const said = await readFile(logFile, 'utf8').catch(() => '')
-    if (PASSING_WORDS.test(said)) return
-    const fatal = said.split('\n').findLast((line) => /FATAL|PANIC/.test(line))
+    const logText = await readFile(logFile, 'utf8').catch(() => '')
+    if (PASSING_WORDS.test(logText)) return
+    const fatal = logText.split('\n').findLast((line) => /FATAL|PANIC/.test(line))
     if (fatal !== undefined) throw new EmbeddedError(`non si avvia: ${fatal}`, { cause: err })
     // On a full disk PostgreSQL cannot write the error to its log.
     throw await isOutOfSpace(folder) ? new EmbeddedError('No space left on device') : err

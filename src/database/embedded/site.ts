@@ -18,7 +18,7 @@ export interface EmbeddedOptions {
   log: Log
   /** Whether a server starts the cluster. A second server is refused, but a tool shares the cluster of a server. */
   isServer?: boolean
-  /** Aborts a server's wait for a tool. */
+  /** Aborts the wait for another process that uses the cluster. */
   signal?: AbortSignal
   /** For tests: loopback TCP with a password, as on Windows. */
   tcp?: boolean
@@ -42,9 +42,9 @@ export async function describeSite (home: string, { log, settings, tcp = platfor
     ...await findBinaries(account, home, log),
     passwordFile,
     password: passwordFile && await readPassword(passwordFile),
-    /** The loopback address, or the path of the socket folder, which ends with `,:5432`, without `:5432`. */
+    /** The loopback address, or the path of the socket folder without its suffix `:5432`. */
     host: tcp ? '127.0.0.1' : socketHost(folder),
-    /** Undefined means a free port. */
+    /** Undefined means a random port. */
     port: tcp ? undefined : SOCKET_PORT,
     settings,
     log

@@ -26,7 +26,10 @@ export const NO_FAILURES = { errori_di_fila: 0, errori_dal: null, ultimo_errore:
 /** A suspended webhook, and the outcome of the last attempt. */
 export interface Suspended { id: number, url: string, descrizione: string | null, outcome: Outcome }
 
-/** The state of a delivery after an attempt. */
+/**
+ * The result of `settle`: the new state of the delivery, or `sospeso` when the webhook was suspended. `gone` means that
+ * nothing was recorded, because the webhook was deleted or suspended, or another process has claimed the delivery.
+ */
 export type Settled = 'consegnata' | 'in_coda' | 'sospeso' | 'gone'
 
 /** Maximum delay of a retry. */
@@ -191,13 +194,13 @@ export async function deliveryPage (
 ): Promise<{ data: Delivery[], next: Position | undefined }> {
   const after = cursor === undefined ? undefined : decodeCursor(cursor, SORT)
   const found = await db.select(columns).from(t).innerJoin(eventi, eq(eventi.posizione, t.evento))
-    .where(and(...of(webhook, stato), after && lt(t.id, after.id))).orderBy(desc(t.id)).limit(limit + 1)
+    .where(and(...matching(webhook, stato), after && lt(t.id, after.id))).orderBy(desc(t.id)).limit(limit + 1)
   const last = found.length > limit ? found[limit - 1] : undefined
   return { data: found.slice(0, limit), next: last && { sort: SORT, value: String(last.id), id: last.id } }
 }
 
 export function countDeliveries (db: Executor, webhook: number, stato?: Delivery['stato']): Promise<number> {
-  return db.$count(t, and(...of(webhook, stato)))
+  return db.$count(t, and(...matching(webhook, stato)))
 }
 
 /**
@@ -261,6 +264,6 @@ export async function queueAge (db: Executor): Promise<number> {
   return row!.seconds
 }
 
-function of (webhook: number, stato: Delivery['stato'] | undefined): (SQL | undefined)[] {
+function matching (webhook: number, stato: Delivery['stato'] | undefined): (SQL | undefined)[] {
   return [eq(t.webhook_id, webhook), stato === undefined ? undefined : eq(t.stato, stato)]
 }

@@ -36,7 +36,8 @@ function suspensionMail ({ id, url, descrizione, outcome }: Suspended): Omit<Mai
   const paragraphs = [
     status === GONE
       ? `${name} ha risposto ${GONE}: non vuole altri eventi.`
-      : `${name} da tre giorni non riceve gli eventi. Ultimo esito: ${status === null ? errore : `stato ${status}`}.`,
+      : `${name} da tre giorni non riceve alcuni o tutti gli eventi. ` +
+        `Ultimo esito: ${status === null ? errore : `stato ${status}`}.`,
     'È sospeso: non gli si consegna più nulla. Ciò che succede intanto si legge in GET /api/v1/eventi.',
     `Un amministratore lo riattiva (POST /api/v1/webhooks/${id}/riattiva) o lo elimina (DELETE /api/v1/webhooks/${id}).`
   ]

@@ -13,7 +13,7 @@ export const MAX_WEBHOOKS = 20
 export const SECRET_PREFIX = 'whsec_'
 const SECRET_BYTES = 32
 /** Until this time deliveries are also signed with the previous secret. */
-const BOTH = sql`now() + interval '24 hours'`
+const PREVIOUS_UNTIL = sql`now() + interval '24 hours'`
 
 const columns = {
   id: t.id,
@@ -78,7 +78,7 @@ export async function resumeWebhook (tx: Transaction, id: number): Promise<Webho
 /** Makes a new secret. The previous one stays valid for a day. @throws WebhookNonTrovato */
 export async function rotateSecret (tx: Transaction, keys: Keys, id: number): Promise<Webhook> {
   await tx.update(t)
-    .set({ segreto: sealedSecret(keys, id), segreto_precedente: sql`${t.segreto}`, precedente_fino_al: BOTH })
+    .set({ segreto: sealedSecret(keys, id), segreto_precedente: sql`${t.segreto}`, precedente_fino_al: PREVIOUS_UNTIL })
     .where(eq(t.id, id))
   return await findWebhook(tx, id)
 }

@@ -108,7 +108,7 @@ const rotationRoute = {
   }
 } as const
 
-/** Changes a webhook, marks the Idempotency-Key as executed, and writes an entry in the audit log. */
+/** Runs an action on a webhook, marks the Idempotency-Key as executed, and writes an entry in the audit log. */
 async function audited<T> (
   { db, audit }: Pick<FastifyInstance, 'db' | 'audit'>,
   request: FastifyRequest<{ Params: { id: number } }>,
@@ -229,7 +229,7 @@ const testRoute = {
     errorCodes: ['WEBHOOK_NON_TROVATO', 'WEBHOOK_SOSPESO'],
     tags,
     summary: 'Consegna un evento di prova, webhook.prova, a questo webhook soltanto',
-    description: 'Che cosa ne è stato si legge in GET /api/v1/webhooks/{id}/consegne.',
+    description: 'L’esito si legge in GET /api/v1/webhooks/{id}/consegne.',
     params: IdParams,
     body: WebhookEmptyBody,
     response: { 200: DeliveryResponse }

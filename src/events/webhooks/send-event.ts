@@ -8,7 +8,7 @@ import { errorCode } from '#src/lib/error-code.ts'
 import { limitedSignal } from '#src/lib/limited-signal.ts'
 import { isLoopbackAddress, isPublicAddress } from '#src/lib/public-addresses.ts'
 
-/* Checks receivers: an administrator chooses the URL, which must not lead to a private network (SSRF). */
+/* Sends events to receivers. An administrator chooses their URLs, which must not lead to a private network (SSRF). */
 
 /** Names of this machine or of private networks (RFC 6761, 6762, 8375, ICANN's `internal`). */
 const PRIVATE_NAME = /(?:^|\.)(?:localhost|local|internal|home\.arpa|lan|intranet)\.?$/
@@ -113,8 +113,8 @@ export interface Message { url: string, headers: Readonly<Record<string, string>
 export type Send = (message: Message, signal: AbortSignal) => Promise<Outcome>
 
 /**
- * Sends one POST on a new connection to a checked IP address, with certificates verified and a time limit. It does not
- * follow redirects.
+ * Returns a function that sends one POST on a new connection to a checked IP address, with certificates verified and a
+ * time limit. It does not follow redirects.
  */
 export function sender (receivers: Receivers, limitMs: number): Send {
   return async (message, signal) => {
