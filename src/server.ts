@@ -9,7 +9,7 @@ import { loadingError } from './lib/missing-packages.ts'
 import { speedUpLoading } from './loading.ts'
 import type { ProcessFigures } from './http/metrics.ts'
 
-/** The first signal closes the server. Later signals end its wait for a database that does not respond. */
+/** The first signal closes the server. Later signals end the shutdown delay and shorten the wait for the database. */
 const SIGNALS = ['SIGHUP', 'SIGINT', 'SIGQUIT', 'SIGTERM'] as const
 
 /** Aborts at the first signal. */

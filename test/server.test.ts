@@ -17,7 +17,7 @@ import t, { type Test } from 'tap'
 import { readConfig } from '#src/config/config.ts'
 import { firstAdministrator } from '#src/identity/index.ts'
 import { readJournal } from '#src/database/journal.ts'
-import { carryOut, knownMigrations } from '#src/database/migrate.ts'
+import { applyMigrations, knownMigrations } from '#src/database/migrate.ts'
 import { testDatabase } from './database.ts'
 import { freePort } from './free-port.ts'
 import { API_KEY, build, NEVER_OVERLOADED, temporaryFolder } from './helper.ts'
@@ -362,7 +362,7 @@ t.test('a database of a newer version ends the start with one line, and is not c
 
 t.test('one of two servers that start on an older database upgrades it, and logs both migrations', async (t) => {
   const { url, sql } = await testDatabase(t, true)
-  await sql.begin((tx) => carryOut(tx, knownMigrations().slice(0, 1)))
+  await sql.begin((tx) => applyMigrations(tx, knownMigrations().slice(0, 1)))
   const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }
   const servers = [serverProcess(t, environ), serverProcess(t, environ)]
   await Promise.all(servers.map(({ ready }) => ready))

@@ -16,9 +16,9 @@ import {
 } from '#src/lib/errors.ts'
 
 /**
- * The callers that a route accepts. `optional`: every caller. The handler reads from `request.denial` what the caller
- * may see. `user`: a person with a bearer token, not an API key. `cookie`: a browser, which the scope of the route
- * authenticates (`cookieGuard`).
+ * The callers that a route accepts. `optional`: every caller. `request.denial` tells the handler that the caller may
+ * see only public data. `user`: a person with a bearer token, not an API key. `cookie`: a browser, which the scope of
+ * the route authenticates (`cookieGuard`).
  */
 export type Access = 'public' | 'optional' | 'auth' | 'user' | 'admin' | 'cookie'
 
@@ -75,7 +75,7 @@ export interface Authenticator {
 
 declare module 'fastify' {
   interface FastifyContextConfig {
-    /** Required on every route. Without it the server does not start. */
+    /** Required on every route, unless its scope has a `defaultAccess`. Without either the server does not start. */
     access?: Access
     /** The scope that an API key needs. The default depends on the access and the HTTP method. */
     scope?: Scope
@@ -110,9 +110,8 @@ declare module 'fastify' {
 const SERVER: Principal = { id: 'server', kind: 'server', admin: false }
 
 /**
- * Identifies the caller of every request (header `x-api-key`, query `api_key`, bearer token) and adds the guard for its
- * `config.access` to every route. The rate limit runs after the identification and before the guard, so that it can
- * count requests per caller.
+ * Identifies the caller of every request to a route that is not public (header `x-api-key`, query `api_key`, bearer
+ * token). The rate limit runs afterwards, so that it can count requests per caller, and the guards run last.
  */
 export default fp<{ config: Config; authenticator: Authenticator }>(
   async function auth (app, { config, authenticator }) {
@@ -130,7 +129,7 @@ export default fp<{ config: Config; authenticator: Authenticator }>(
       found.then((identity) => done(setCaller(request, identity)), done)
     })
 
-    /** Checks only the first credential, even if it is invalid and a second one is valid. */
+    /** A malformed `Authorization` is rejected even with a valid key. A key in the header hides one in the query. */
     function findCaller (request: FastifyRequest): Identified | Promise<Identified> {
       const { authorization, 'x-api-key': header } = request.headers
       const query = takeQueryKey(request)
@@ -171,8 +170,8 @@ function setCaller (request: FastifyRequest, identity: Identified): undefined {
 }
 
 /**
- * Adds the guards. They are registered after the rate limit, so that wrong credentials are counted before they are
- * rejected.
+ * Adds the guard for its `config.access` to every route that is not public. The guards are registered after the rate
+ * limit, so that wrong credentials are counted before they are rejected.
  */
 export const guards = fp<{ config: Config; authenticator: Authenticator }>(async function guards (app, options) {
   const { authenticator, config: { REQUIRE_RECENT_MFA } } = options

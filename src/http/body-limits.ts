@@ -11,8 +11,8 @@ const LARGE = 32 * 1024
  */
 const CONCURRENCY = { total: 64, perCaller: 16 }
 /**
- * Maximum bytes of bodies kept until the response, in total and per caller. In memory a body takes three times its
- * size.
+ * Maximum bytes of large bodies kept until the response (`holdsBody`), in total and per caller. In memory a body takes
+ * three times its size.
  */
 const HELD = { total: 96 * 1024 * 1024, perCaller: 64 * 1024 * 1024 }
 

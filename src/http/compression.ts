@@ -4,8 +4,8 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import fp from 'fastify-plugin'
 
 /** Smaller responses are not compressed, because compression would take more time than it saves. */
-const LARGE = 8192
-/** Paths whose responses are never compressed: the sign-in and single resources. */
+const MIN_BYTES = 8192
+/** Paths whose responses are never compressed: the sign-in, and routes with a parameter, mostly single resources. */
 const NEVER = /^\/auth\/|:/
 const COMPRESSIBLE = /json|text(?!\/event-stream)|xml|javascript/
 /** Matches when the client accepts gzip, and does not reject it with `q=0` (RFC 9110, 12.5.3). */
@@ -23,11 +23,11 @@ declare module 'fastify' {
 type Done = (err: Error | null, payload?: unknown) => void
 
 /**
- * Compresses large responses, and discards the stream of a HEAD response.
+ * Compresses streams and other large responses, and discards the stream of a HEAD response.
  *
  * The size of a compressed response reveals content. With credentials that a browser sends by itself, a foreign page
- * could guess words and compare sizes (BREACH). So responses with tokens, or to requests with cookies, are not
- * compressed. Neither are single resources, because they are small, and `If-Match` needs their strong ETag.
+ * could guess words and compare sizes (BREACH). So responses with tokens, and routes that read a session cookie, are
+ * not compressed. Neither are single resources, because they are small, and `If-Match` needs their strong ETag.
  */
 export default fp(async function compression (app) {
   app.addHook('onRoute', (route) => {
@@ -48,7 +48,7 @@ function dropStream (_request: FastifyRequest, _reply: FastifyReply, payload: un
 
 function compress (request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void {
   const isStream = payload instanceof Readable
-  const isLarge = isStream || ((typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= LARGE)
+  const isLarge = isStream || ((typeof payload === 'string' || Buffer.isBuffer(payload)) && payload.length >= MIN_BYTES)
   if (!isLarge || request.method === 'HEAD' || !isCompressible(reply)) return done(null, payload)
   reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept-Encoding'].flat().join(', '))
   if (!TAKES_GZIP.test(String(request.headers['accept-encoding'] ?? ''))) return done(null, payload)

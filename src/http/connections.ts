@@ -30,16 +30,16 @@ interface ConnectionsOptions {
  */
 export default fp<ConnectionsOptions>(async function connections (app, { config, descriptors = Infinity }) {
   // Added before Fastify's listener, because Fastify's router rejects some requests before hooks run.
-  app.server.prependListener('request', boundUnanswered())
+  app.server.prependListener('request', limitUnanswered())
   // Without this listener Node would respond, and the request would not be counted. The server may ignore unknown
   // values of `Expect` (RFC 9110, 10.1.1).
   app.server.on('checkExpectation', (...request) => app.server.emit('request', ...request))
 
-  app.addHook('onRequest', function settle (request, reply, done) {
+  app.addHook('onRequest', function normalize (request, reply, done) {
     // Node still emits requests from connections that are destroyed or disconnected. Such requests have no client IP.
     const address: string | undefined = request.ip
     if (request.raw.socket.destroyed || address === undefined) return reply.hijack()
-    settleAddress(request)
+    normalizeClientIp(request)
     done()
   })
 
@@ -65,8 +65,8 @@ export default fp<ConnectionsOptions>(async function connections (app, { config,
   })
 }, { name: 'connections' })
 
-/** Destroys a connection that has too many unanswered requests. */
-function boundUnanswered () {
+/** Returns a listener that destroys a connection with too many unanswered requests. */
+function limitUnanswered () {
   const unanswered = new WeakMap<Socket, number>()
 
   // One function for all responses, because a function per request would cost time.
@@ -87,7 +87,7 @@ function boundUnanswered () {
  * Normalizes `request.ip`. A trusted proxy may write the same address in several ways. An invalid address is replaced
  * by the address of the proxy.
  */
-export function settleAddress (request: FastifyRequest): void {
+export function normalizeClientIp (request: FastifyRequest): void {
   const { ip = '', socket }: { ip?: string, socket: FastifyRequest['socket'] } = request
   const address = canonicalAddress(ip) ?? canonicalAddress(socket.remoteAddress ?? '') ?? ip
   if (address !== ip) Object.defineProperty(request, 'ip', { value: address })

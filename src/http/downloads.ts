@@ -42,8 +42,8 @@ interface SendOptions {
   cacheControl?: string | undefined
   /** The actor in the audit log when the request has no credentials: the issuer of the link. */
   reader?: string | undefined
-  /** A stored rendition of the object, whose content is sent instead. */
-  image?: StoredFile
+  /** The original, when the object is a rendition of it. Its name is sent, and the audit log records its reading. */
+  original?: StoredFile
   /** Content that is sent instead, and is not stored. */
   content?: Buffer | undefined
 }
@@ -105,7 +105,7 @@ export default fp<StreamOptions>(async function downloads (app, { stalledReaderM
     ) {
       // Even a range of a few bytes keeps a file open.
       finished(raw, await (options.isSigned ? acquireSignedSlot : acquireSlot)(request))
-      const source = options.image ?? object
+      const source = options.original ?? object
       if (source.bucket === DOCUMENTS) await recordReading(request, source, options.reader)
       if (content) return Readable.from([content.subarray(range?.start, range && range.end + 1)])
       return await app.files.read(object, range)
@@ -125,14 +125,14 @@ function rangeOf ({ headers }: FastifyRequest, tag: string, modified: string, si
   return ifRange === undefined || ifRange === tag || ifRange === modified ? readRange(headers.range, size) : undefined
 }
 
-function presentation (object: StoredFile, { download, image = object, isLinked = false }: SendOptions) {
+function presentation (object: StoredFile, { download, original = object, isLinked = false }: SendOptions) {
   const { content_type: type } = object
   const essence = type.split(';', 1)[0]!.trim().toLowerCase()
   const isShown = SHOWN.has(essence) && download === undefined
   return {
     'content-type': type,
     'content-disposition': contentDisposition(
-      isShown ? 'inline' : 'attachment', download || image.name.split('/').at(-1)!
+      isShown ? 'inline' : 'attachment', download || original.name.split('/').at(-1)!
     ),
     'content-security-policy': essence === 'application/pdf' ? PDF_POLICY : POLICY,
     'cross-origin-resource-policy': isLinked ? 'cross-origin' : 'same-origin',

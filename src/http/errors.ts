@@ -4,7 +4,7 @@ import type { FastifyBaseLogger, FastifyError, FastifyReply, FastifyRequest } fr
 import fp from 'fastify-plugin'
 import type { ErrorBody, FieldError } from '#schemas/common.ts'
 import { describeFields, ShapedError } from '#src/lib/errors.ts'
-import { settleAddress } from './connections.ts'
+import { normalizeClientIp } from './connections.ts'
 import { databaseProblem, isUnavailable, NO_SPACE } from '#src/database/problems.ts'
 import { requestLog } from './logging.ts'
 import { fieldErrors } from './validation-messages.ts'
@@ -76,8 +76,8 @@ const BARE_HEADERS = {
 }
 
 /**
- * Turns every error into a response: `{error, status, codice, requestId}` plus `dettagli` on a 400. For a 5xx it logs
- * the cause, and the response has a fixed text.
+ * Turns every error into a response: `{error, status, codice, requestId}`, plus `dettagli` on a 400, and the fields of
+ * a `ShapedError`. For a 5xx it logs the cause, and the response has a fixed text.
  */
 export default fp(async function errors (app) {
   app.decorateRequest('failedTransiently', false)
@@ -92,7 +92,7 @@ export default fp(async function errors (app) {
 export function renderFrameworkError (
   err: FastifyError, request: FastifyRequest, reply: FastifyReply, render = renderError
 ): void {
-  settleAddress(request)
+  normalizeClientIp(request)
   const refuse = (problem: FastifyError) => {
     render(problem, request, reply.headers({ ...BARE_HEADERS, 'x-request-id': request.id }))
     requestLog.requestCompleted(null, request, reply)
@@ -101,7 +101,7 @@ export function renderFrameworkError (
 }
 
 export function renderError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  const problem = settleError(err, request, reply)
+  const problem = prepareErrorReply(err, request, reply)
   const { status, codice, error, dettagli, body } = problem
   const fields = dettagli ?? wholeBody(problem)
   const response: ErrorBody = {
@@ -117,7 +117,7 @@ export function renderError (err: FastifyError, request: FastifyRequest, reply: 
 }
 
 /** Logs an error and sets the status and headers. Scopes that write their own error body also call it. */
-export function settleError (err: FastifyError, request: FastifyRequest, reply: FastifyReply): Problem {
+export function prepareErrorReply (err: FastifyError, request: FastifyRequest, reply: FastifyReply): Problem {
   // JavaScript can throw any value, also null.
   const problem = err instanceof Error ? problemOf(err, request) : INTERNAL
   if (problem.status >= 500) logFailure(request.log, err, problem)

@@ -26,9 +26,9 @@ declare module 'fastify' {
 }
 
 /**
- * Accepts JSON in UTF-8 as the only body format. Nesting depth is limited before parsing, because recursive code would
- * overflow the stack. In large bodies the number of fields is limited too. An empty body counts as a missing body, even
- * with a `Content-Type`.
+ * Accepts only JSON in UTF-8, unless a scope adds a parser. Nesting depth is limited before parsing, because recursive
+ * code would overflow the stack. On routes with `holdsBody` the number of fields is limited too. An empty body counts
+ * as a missing body, even with a `Content-Type`.
  */
 export default fp(async function jsonBodies (app) {
   const parse = app.getDefaultJsonParser('error', 'error')

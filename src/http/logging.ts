@@ -29,8 +29,8 @@ type RawRequest = Pick<IncomingMessage, 'headers'> & { socket: { remoteAddress?:
 export interface LogStream { write (line: string): void }
 
 /**
- * Logger settings. Input of guests and clients is never logged: no query string, no body, no header values. A line
- * identifies the request by its route pattern.
+ * Logger settings. The line of a request contains no query string, no body, and of the headers only the request id and
+ * the client IP of a trusted proxy. It identifies the request by its route pattern.
  */
 export function loggerOptions (level: string, stream?: LogStream): FastifyServerOptions['logger'] {
   return {
@@ -125,7 +125,7 @@ const STACK_LIMIT = 4000
 
 /**
  * Serializes every logged error. Database errors, and errors caused by them, contain values in message, detail and
- * parameters. Only their codes are kept.
+ * parameters. Only their code, constraint, table and routine are kept.
  */
 export function serializeError (err: unknown): LoggedError {
   if (!(err instanceof Error)) return { type: typeof err, message: '', stack: '' }

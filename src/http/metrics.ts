@@ -19,7 +19,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /**
      * Adds a gauge to `/metrics`. If reading it fails or takes more than three seconds, the error is logged and the
-     * gauge is `NaN`. The other metrics are still sent.
+     * gauge is `NaN`, or has no value if it has a label. The other metrics are still sent.
      */
     addGauge (source: GaugeSource): void
   }
@@ -138,10 +138,10 @@ export default fp<MetricsOptions>(async function metrics (app, { processFigures 
   })
 }, { name: 'metrics', dependencies: ['client-disconnects'] })
 
-/** Registers an area's gauge. While a reading is pending, the next scrape waits for that reading. */
+/** Creates an area's gauge. While a reading is pending, the next scrape waits for that reading. */
 function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogger): Gauge {
   const labelNames = label === undefined ? [] : [label]
-  let underWay: ReturnType<typeof read> | undefined
+  let pending: ReturnType<typeof read> | undefined
   return new Gauge({
     name: PREFIX + name,
     help,
@@ -150,8 +150,8 @@ function gaugeOf ({ name, help, label, read }: GaugeSource, log: FastifyBaseLogg
     async collect () {
       this.reset()
       try {
-        underWay ??= read().finally(() => { underWay = undefined })
-        const values = await inTime(underWay)
+        pending ??= read().finally(() => { pending = undefined })
+        const values = await inTime(pending)
         if (typeof values === 'number') this.set(values)
         else for (const [value, count] of Object.entries(values)) this.set({ [labelNames[0]!]: value }, count)
       } catch (err) {

@@ -11,7 +11,8 @@ const IN_HEADER = /^<?\/(?!\/)/
 
 /**
  * Prefixes local paths with the path of `PUBLIC_URL`. Routes and pages write paths from the root, and a proxy strips
- * the prefix from requests. All responses are rewritten here, so that no page can lack the prefix.
+ * the prefix from requests. The headers and pages of all responses are rewritten here, so that no page can lack the
+ * prefix.
  *
  * It is registered after the idempotency plugin, which stores responses without the prefix.
  */
@@ -20,14 +21,14 @@ export default fp<{ config: Config }>(async function prefixPublicPath (app, { co
   if (path === '') return
   const { html: written } = html`${path}`
 
-  app.addHook('onRoute', (route) => { route.onSend = [...[route.onSend ?? []].flat(), putPath] })
+  app.addHook('onRoute', (route) => { route.onSend = [...[route.onSend ?? []].flat(), addPath] })
   // Unknown paths have no route, but browsers get a page there too.
   app.addHook('onSend', (request, reply, payload, done) => {
-    if (request.is404) putPath(request, reply, payload, done)
+    if (request.is404) addPath(request, reply, payload, done)
     else done(null, payload)
   })
 
-  function putPath (_request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void {
+  function addPath (_request: FastifyRequest, reply: FastifyReply, payload: unknown, done: Done): void {
     for (const name of ['location', 'link', 'hx-redirect']) {
       const value = reply.getHeader(name)
       if (typeof value !== 'string') continue

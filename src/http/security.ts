@@ -9,7 +9,7 @@ import { RESPONSE_HEADERS } from '#schemas/openapi/headers.ts'
 import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi, ServizioOccupato } from '#src/lib/errors.ts'
 
-/** Browsers cache a preflight response for at most two hours. */
+/** Seconds that a browser may cache a preflight response. Chromium allows at most two hours. */
 const PREFLIGHT_KEPT_S = 7200
 
 /** Response headers that front ends on other origins may read. No script may read `Set-Cookie`. */

@@ -17,7 +17,7 @@ declare module 'fastify' {
   interface FastifyInstance {
     /** Aborts when shutdown begins. Requests that wait for a slot then stop waiting, so that they get a response. */
     shutdownSignal: AbortSignal
-    /** True from the moment when the process is asked to stop, although it still serves requests for some time. */
+    /** True from `beginShutdown` on, although requests are still served. Always false when `DRAIN_SECONDS` is 0. */
     isShuttingDown (): boolean
     /**
      * Runs before `close`. For `DRAIN_SECONDS` the server works as usual. Then it accepts no new connections. Existing

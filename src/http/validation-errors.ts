@@ -8,7 +8,9 @@ type Fields = Readonly<Record<string, unknown>>
 /** The fields of a request. If the schema has rejected it, fields may have any type or be missing. */
 export interface RequestFields { params: Fields, body: Fields, query: Fields, headers: Fields }
 
-/** Checks rules about several fields, which a JSON schema cannot express. Skips fields that the schema rejects. */
+/**
+ * Checks rules that a JSON schema cannot express, mostly about several fields. Skips fields that the schema rejects.
+ */
 export type FindValidationErrors = (fields: RequestFields) => FieldError[]
 
 declare module 'fastify' {
@@ -18,7 +20,7 @@ declare module 'fastify' {
   }
 }
 
-/** Rejects requests whose fields are valid one by one, but contradict each other. */
+/** Rejects requests that the schema accepts, but that the route's own check does not. */
 export default fp(async function validationErrors (app) {
   app.addHook('onRoute', (route) => {
     if (route.config?.findValidationErrors === undefined) return

@@ -4,8 +4,8 @@ import formatsPlugin from 'ajv-formats'
 import type { FastifySchemaCompiler, FastifyServerOptions } from 'fastify'
 import { NOT_EMPTY, UPPER } from '#schemas/common.ts'
 import { isBirthDate, isDay } from '#src/lib/time.ts'
-import { compileEmptyFields } from './empty-fields.ts'
-import { isImageText } from '#src/services/images/image-text.ts'
+import { compileNormalizer } from './normalize-fields.ts'
+import { isBase64Text } from '#src/services/images/image-text.ts'
 
 /* Request validation. Options of the Fastify instance, not a plugin. */
 
@@ -21,7 +21,7 @@ export function createAjv (options: Options): Ajv {
   for (const keyword of [NOT_EMPTY, UPPER]) ajv.addKeyword(keyword)
   addFormats(ajv, ['date-time', 'email', 'uri'])
   // OpenAPI calls base64 `byte`. Only images have this format.
-  return ajv.addFormat('byte', isImageText).addFormat('day', isDay).addFormat('day-or-empty', isDayOrEmpty)
+  return ajv.addFormat('byte', isBase64Text).addFormat('day', isDay).addFormat('day-or-empty', isDayOrEmpty)
     .addFormat('birth', isBirthDate).addFormat('birth-or-empty', isBirthOrEmpty)
 }
 
@@ -106,13 +106,13 @@ export const buildSerializer: SerializerFactory = SerializerSelector()
 const lazily = {
   buildValidator (shared: unknown): FastifySchemaCompiler<object> {
     const compiler = once(() => buildValidator(shared))
-    const meaning = once(() => meaningOf(shared))
+    const setNumber = once(() => setNumberOf(shared))
     return (route) => {
-      const compiled = once(() => shareValidator([isLiteral(route), route.schema, meaning()], () =>
+      const compiled = once(() => shareValidator([isLiteral(route), route.schema, setNumber()], () =>
         compiler()(route) as ValidateFunction))
-      const settle = once(() => meansEmpty(route) ? compileEmptyFields(route.schema, shared as Shared) : undefined)
+      const normalize = once(() => isNormalized(route) ? compileNormalizer(route.schema, shared as Shared) : undefined)
       const validate: Validator = (data) => {
-        settle()?.(data)
+        normalize()?.(data)
         const valid = compiled()(data)
         validate.errors = compiled().errors
         return valid
@@ -122,9 +122,9 @@ const lazily = {
   },
   buildSerializer: ((shared, options) => {
     const compiler = once(() => buildSerializer(shared, options))
-    const meaning = once(() => meaningOf(shared))
+    const setNumber = once(() => setNumberOf(shared))
     return (route) => {
-      const compiled = once(() => shareSerializer([route.schema, meaning()], () => compiler()(route)))
+      const compiled = once(() => shareSerializer([route.schema, setNumber()], () => compiler()(route)))
       return (data) => compiled()(data)
     }
   }) satisfies SerializerFactory
@@ -133,25 +133,25 @@ const lazily = {
 type Shared = Record<string, object>
 
 /** Empty values and letter case have no meaning in this API, unlike in the identity and storage protocols. */
-function meansEmpty ({ url, httpPart }: RoutePart): boolean {
+function isNormalized ({ url, httpPart }: RoutePart): boolean {
   return url?.startsWith('/api/') === true && httpPart !== 'headers'
 }
 
-const meanings = new Map<string, number>()
+const setNumbers = new Map<string, number>()
 
 /** Returns a number that is the same for equal sets of referenced schemas. */
-function meaningOf (shared: unknown): number {
+function setNumberOf (shared: unknown): number {
   const text = JSON.stringify(shared)
-  const known = meanings.get(text) ?? meanings.size
-  meanings.set(text, known)
+  const known = setNumbers.get(text) ?? setNumbers.size
+  setNumbers.set(text, known)
   return known
 }
 
 /** Compiles equal schemas once per process. Routes, and the applications of tests, share the result. */
-export function sharing<T> (): (said: unknown, compile: () => T) => T {
+export function sharing<T> (): (source: unknown, compile: () => T) => T {
   const known = new Map<string, T>()
-  return (said, compile) => {
-    const text = JSON.stringify(said)
+  return (source, compile) => {
+    const text = JSON.stringify(source)
     const made = known.get(text) ?? compile()
     known.set(text, made)
     return made

@@ -53,7 +53,7 @@ export function canonicalAddress (text: string): string | undefined {
   return new SocketAddress({ address: bare, family: 'ipv6' }).address.replace(/^::ffff:(?=\d+\.)/, '')
 }
 
-/** The /64 network of an IPv6 address, because one customer usually has a whole /64. Takes a normalized address. */
+/** The /64 network of an IPv6 address, because one customer usually has a whole /64. IPv4 addresses stay. */
 export function network (ip: string): string {
   if (!isIPv6(ip)) return ip
   const [left = [], right] = ip.split('::').map((half) => half === '' ? [] : half.split(':'))

@@ -6,7 +6,7 @@ import { limitedSignal } from './limited-signal.ts'
 
 /** Milliseconds that a request waits for a slot. A longer wait does not help a caller. */
 const WAIT_MS = 10_000
-/** Requests that wait for the slots of one limit. */
+/** Maximum requests that wait for the slots of one limit. */
 const WAITING = 256
 
 interface ConcurrencyLimits {
@@ -42,8 +42,8 @@ export function limitConcurrencyByCaller (
   const known = limitConcurrency(limits)
   const { total, perCaller } = limits
   const share = Math.min(perCaller, Math.ceil(total * SHARE_OF_NETWORK))
-  const strangers = limitConcurrency({ ...limits, perCaller: share })
-  return ({ principal, ip }, count) => principal ? known(principal.id, count) : strangers(network(ip), count)
+  const anonymous = limitConcurrency({ ...limits, perCaller: share })
+  return ({ principal, ip }, count) => principal ? known(principal.id, count) : anonymous(network(ip), count)
 }
 
 interface FairQueueOptions {
@@ -144,10 +144,10 @@ export function fairQueue (
       if (stops.some(({ aborted }) => aborted)) throw new ServizioOccupato()
       if (fits(caller, count)) add(caller, count)
       else await wait(caller, stops, count)
-      let isBack = false
+      let isReleased = false
       return () => {
-        if (isBack) return
-        isBack = true
+        if (isReleased) return
+        isReleased = true
         add(caller, -count)
         startNext()
       }

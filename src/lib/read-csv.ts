@@ -70,13 +70,13 @@ function decode (bytes: Uint8Array): string {
 interface Read { record: string[], info: { lines: number } }
 
 function parseRecords (text: string, rowsMax: number): Read[] {
-  const said = SEPARATOR_LINE.exec(text)
-  const delimiter = said?.[1] ?? delimiterOf(text)
+  const separator = SEPARATOR_LINE.exec(text)
+  const delimiter = separator?.[1] ?? delimiterOf(text)
   checkLines(text)
   try {
     // The types of csv-parse do not know the rows of `info: true`.
     // Keep the line end of the `sep=` line, so that line numbers stay correct.
-    return parse(said ? text.slice(said[0].length) : text, {
+    return parse(separator ? text.slice(separator[0].length) : text, {
       delimiter,
       info: true,
       skip_empty_lines: true,

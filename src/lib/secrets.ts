@@ -21,10 +21,10 @@ export interface Keys {
 /** Derives the keys from a master key with HKDF-SHA256 (RFC 5869). */
 export function createKeys (master: Buffer): Keys {
   const derive = (label: string) => Buffer.from(hkdfSync('sha256', master, '', `locanda/${label}`, KEY_BYTES))
-  // Key objects are cached. From bytes Node would create one at each use, which takes four times as long as the use.
+  // A cached key object. From bytes Node creates one at each use, which takes four times as long as the encryption.
   const sealing = createSecretKey(derive('seal'))
   // Cached, because deriving a key takes much longer than using it.
-  const printing = new Map<string, KeyObject>()
+  const fingerprintKeys = new Map<string, KeyObject>()
   return {
     derive,
     seal (plain, context) {
@@ -44,8 +44,8 @@ export function createKeys (master: Buffer): Keys {
       return Buffer.concat([decipher.update(sealed.subarray(IV_BYTES + TAG_BYTES)), decipher.final()])
     },
     fingerprint (label, ...parts) {
-      const key = printing.get(label) ?? createSecretKey(derive(`fingerprint/${label}`))
-      printing.set(label, key)
+      const key = fingerprintKeys.get(label) ?? createSecretKey(derive(`fingerprint/${label}`))
+      fingerprintKeys.set(label, key)
       // JSON separates the parts, so that ("ab", "c") and ("a", "bc") differ.
       return createHmac('sha256', key).update(JSON.stringify(parts)).digest()
     }

@@ -3,7 +3,7 @@ import { CorpoNonUtf8 } from './errors.ts'
 
 /** Bytes that Windows-1252 does not define. */
 const UNDEFINED_WESTERN = /[\x81\x8d\x8f\x90\x9d]/
-/** UTF-8 bytes of characters like `à` and `€`, or of a byte order mark. Windows-1252 texts do not contain them. */
+/** UTF-8 bytes of characters like `à` and `€`, or of a byte order mark. Windows-1252 texts rarely contain them. */
 const PIECE_OF_UTF8 = /\xc3[\x80-\xbf]|\xc2[\xa0-\xbf]|\xe2[\x80-\xbf]{2}|\xef\xbb\xbf/
 const ESCAPED_BYTES = /(?:%[0-9a-f]{2})+/gi
 

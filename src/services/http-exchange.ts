@@ -22,7 +22,7 @@ type ExchangeFault = 'refused' | 'unreachable' | 'too-late' | 'too-large'
 export class ExchangeError extends Error {
   readonly fault: ExchangeFault
   constructor (fault: ExchangeFault) {
-    super(`no whole answer: ${fault}`)
+    super(`no complete response: ${fault}`)
     this.fault = fault
   }
 }
@@ -68,7 +68,7 @@ async function wholeForm (form: FormData): Promise<{ body: Uint8Array<ArrayBuffe
   return { body, headers: { 'content-type': whole.headers.get('content-type')! } }
 }
 
-/** Throwing out of the loop closes the connection. */
+/** Reads the body. An error thrown inside the loop closes the connection. */
 async function bytesOf (response: Response, bytesMax: number): Promise<Buffer> {
   const pieces: Uint8Array[] = []
   let length = 0

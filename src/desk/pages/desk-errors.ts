@@ -2,7 +2,7 @@ import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import { publicPath } from '#src/lib/local-paths.ts'
 import { RedirectError, setNextPage, SIGN_IN } from '#src/identity/index.ts'
-import { settleError } from '#src/http/errors.ts'
+import { prepareErrorReply } from '#src/http/errors.ts'
 import { alarm, buttonLink, NAV, refusalText, requestCode, showDesk } from './desk-layout.ts'
 import { openFrame, Refusal } from './desk-page.ts'
 
@@ -24,7 +24,7 @@ export function showDeskError (
   const { texts } = frame
   const { status, codice, error, requestId } = err instanceof Refusal
     ? settled(err, request, reply)
-    : { ...settleError(err, request, reply), requestId: request.id }
+    : { ...prepareErrorReply(err, request, reply), requestId: request.id }
   const isUnknown = status === 404 || status === 405
   const isUnexplained = status >= 500 && codice !== 'MANUTENZIONE'
   const ownTexts: Readonly<Record<string, string>> = {

@@ -21,7 +21,7 @@ export type EraseResponses = (tx: Transaction, about: ResponsesAbout) => Promise
 
 type About = Pick<typeof forgotten.$inferSelect, 'locations' | 'said' | 'names'>
 
-/** Twice as long as any request takes, as an SQL interval. */
+/** Longer than any request takes, as an SQL interval. */
 const REQUEST_TIME = sql.raw("interval '5 minutes'")
 
 export const eraseResponses: EraseResponses = async (

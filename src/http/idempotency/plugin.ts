@@ -9,7 +9,7 @@ import type { Database, Executor, Transaction } from '#src/database/connect.ts'
 import { isTransient } from '#src/database/problems.ts'
 import { deleteInBatches } from '#src/database/delete-in-batches.ts'
 import type { FindValidationErrors } from '../validation-errors.ts'
-import { releasedKeys } from './released-keys.ts'
+import { keyWriteRetries } from './key-write-retries.ts'
 import { eraseResponses, eraseLateResponses, type EraseResponses } from './erased-responses.ts'
 
 const ChiaveRiusata = createError(
@@ -85,7 +85,7 @@ const REFUSAL_MAX = 4096
 
 /** Status of a key whose work is done and whose response is not stored yet. */
 const DONE = 0
-/** Maximum duration of a request. */
+/** Longer than any request takes. */
 const REQUEST_MAX_MS = 5 * 60_000
 
 /** Separates the references of one key. */
@@ -130,7 +130,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
 
   app.decorate('eraseResponses', eraseResponses)
 
-  const later = releasedKeys()
+  const later = keyWriteRetries()
   const context: Context = { db: app.db, secrets, later }
   // Runs after the last request and before the database closes.
   app.addHook('onClose', () => later.stop())
@@ -161,7 +161,7 @@ export default fp<{ keys: Keys }>(async function idempotency (app, { keys: secre
   })
 }, { name: 'idempotency', dependencies: ['database', 'auth', 'jobs', 'json-bodies'] })
 
-interface Context { db: Database, secrets: Keys, later: ReturnType<typeof releasedKeys> }
+interface Context { db: Database, secrets: Keys, later: ReturnType<typeof keyWriteRetries> }
 
 /** Takes the key for a request, or responds from an earlier request. */
 async function takeKey ({ db, secrets, later }: Context, request: FastifyRequest, reply: FastifyReply) {
@@ -218,13 +218,16 @@ async function keepResponse (context: Context, request: FastifyRequest, reply: F
   // A client may retry with the same key after a failure that changed nothing. If the work was started and is not
   // finished, the retry is answered from the reference.
   const isFree = request.isUndecided || request.failedTransiently || status >= 500 || (isRefusal && isLarge)
-  if (isFree) await setFree(context, request, under, status)
+  if (isFree) await releaseKey(context, request, under, status)
   else await store(context, request, reply, under, isLarge ? null : body)
   return payload
 }
 
-/** Releases the key unless the work was started or done. A key of done work keeps its row, without a response. */
-async function setFree ({ db, later }: Context, request: FastifyRequest, under: SQL, status: number): Promise<void> {
+/**
+ * Releases the key, unless the work was started and has not ended in a transient failure, or was done. A key of done
+ * work keeps its row, without a response.
+ */
+async function releaseKey ({ db, later }: Context, request: FastifyRequest, under: SQL, status: number): Promise<void> {
   const isOver = request.failedTransiently && request.hasEnded
   const nothingDone = and(under, isNull(keys.status), isNull(keys.reference))
   // The key may have been released although the reply was lost. Then another request may have taken it.

@@ -19,7 +19,7 @@ export function errorsPage (): string {
   const content = html`<main>
 <h1>Gli errori, uno per uno</h1>
 <p>Una risposta di errore ha <code>status</code>, un testo per chi legge in <code>error</code>, e in
-<code>codice</code> il nome che un programma riconosce: è quello che sta qui, e non cambia. Gli indirizzi
+<code>codice</code> un nome per i programmi, che non cambia. Questa pagina spiega ogni codice. Gli indirizzi
 <code>/auth/v1</code> e <code>/storage/v1</code> rispondono con gli errori dei loro protocolli.</p>
 <p><a href="/docs">Tutte le operazioni</a></p>
 ${ERROR_SUBJECTS.map(subject)}

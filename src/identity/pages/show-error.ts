@@ -1,6 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
-import { settleError } from '#src/http/errors.ts'
+import { prepareErrorReply } from '#src/http/errors.ts'
 import { Refused, wordsFor } from './call-route.ts'
 import { alarm, link, show } from './page-elements.ts'
 import { fill, type TextKey, type Texts } from './page-texts.ts'
@@ -50,6 +50,6 @@ export function showError (err: FastifyError | Refused | RedirectError, request:
 
 /** Renders an error that occurred before the call of a route, e.g. the rate limit or a form of another site. */
 function refusedBy (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
-  const { status, codice: code } = settleError(err, request, reply)
+  const { status, codice: code } = prepareErrorReply(err, request, reply)
   return { status, code, reasons: [], retryAfter: Number(reply.getHeader('retry-after') ?? 0) }
 }

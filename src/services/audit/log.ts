@@ -5,7 +5,7 @@ import { RegistroNonDisponibile } from '#src/lib/errors.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { isDiskFull } from '#src/database/problems.ts'
 
-/** One audited action. It contains ids and fingerprints, but no personal data. */
+/** One audited action. It contains ids, fingerprints and the client IP, but no other personal data. */
 export interface AuditEntry {
   /** The principal's id, `anonimo` or `sistema`. */
   actor: string

@@ -85,8 +85,8 @@ export function encryptedFiles (
     return new ArchivioNonDisponibile({ cause: err })
   }
 
-  /** Deletes a file whose transaction failed. If that fails, the nightly comparison deletes it. */
-  async function giveUp ({ id }: WrittenFile, err: unknown): Promise<void> {
+  /** Schedules the deletion of a file whose transaction failed. If that fails, the nightly comparison deletes it. */
+  async function discardWritten ({ id }: WrittenFile, err: unknown): Promise<void> {
     // After a lost connection the transaction may have committed, so the file must stay.
     if (isTransient(err)) return
     try {
@@ -129,7 +129,7 @@ export function encryptedFiles (
       try {
         return await keeping()
       } catch (err) {
-        await giveUp(file, err)
+        await discardWritten(file, err)
         throw err
       } finally {
         removeDiscarded()

@@ -54,8 +54,8 @@ export interface FileService {
    */
   keep (tx: Transaction, file: WrittenFile, options: { replace: boolean }): Promise<StoredFile>
   /**
-   * Runs `keeping`, which keeps a written file, and afterwards deletes discarded files. If `keeping` fails and the file
-   * has no row, deletes the file.
+   * Runs `keeping`, which keeps a written file. If `keeping` fails and the file has no row, discards the file.
+   * Afterwards wakes the worker that deletes discarded files.
    */
   settle<T> (file: WrittenFile, keeping: () => Promise<T>): Promise<T>
   find (executor: Executor, bucket: string, name: string): Promise<StoredFile | undefined>
@@ -74,7 +74,7 @@ export interface FileService {
   read (object: StoredFile, range?: ByteRange): Promise<Readable>
   /** Discards files in the caller's transaction. A worker deletes the contents after the commit. */
   discard (tx: Transaction, objects: readonly Pick<StoredFile, 'id'>[], how?: Discarding): Promise<void>
-  /** Deletes discarded files now instead of within a minute. The caller must have committed. */
+  /** Wakes the worker that deletes discarded files, which otherwise runs within a minute. Call it after the commit. */
   removeDiscarded (): void
   /**
    * Renames a file, also into another bucket. The content is not copied.

@@ -17,7 +17,7 @@ const FOREIGN_KEY = '23503'
 /** Another process is rotating the keys. */
 export class RotationUnderWayError extends Error {}
 
-/** No file can be decrypted with this master key. */
+/** The master key unwraps the key of none of the sampled files. */
 export class ForeignMasterKeyError extends Error {}
 
 export interface Rotation {
@@ -30,8 +30,8 @@ export interface Rotation {
 }
 
 /**
- * Wraps the keys of all files with a new generation of the wrapping key, and deletes earlier generations. If it is
- * killed, the next run resumes. Servers may run meanwhile.
+ * Wraps the keys of all files with a new generation of the wrapping key, and deletes earlier generations unless a key
+ * is damaged. If it is killed, the next run resumes. Servers may run meanwhile.
  * @param connection a single session, because it takes an advisory lock
  * @throws RotationUnderWayError
  * @throws ForeignMasterKeyError before anything is written

@@ -41,7 +41,7 @@ export interface Images {
    * upright, without metadata, and with no side above `IMAGE_SIDE_MAX`. The bytes may be transferred to a thread, which
    * empties the buffer.
    * @throws CampiNonValidi for anything else, ImmagineTroppoGrande (413)
-   * @throws ServizioOccupato when too many images are queued
+   * @throws ServizioOccupato when too many images are queued, LavoroTroppoLungo past the deadline
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
   /**

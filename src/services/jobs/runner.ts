@@ -93,9 +93,9 @@ export interface RunnerOptions {
 }
 
 /**
- * Runs the jobs of this process. A run has a lease that its process renews. A run is repeated if its process was
- * killed, was paused longer than the lease, or could not record the end. A run that failed because of shutdown is
- * repeated too. So jobs must be idempotent.
+ * Runs the jobs of this process. A run of a shared job has a lease, which its process renews. It is repeated if its
+ * process was killed, was paused longer than the lease, or could not record the end. A run that failed because of
+ * shutdown is repeated too. So jobs must be idempotent.
  */
 export function jobRunner (
   {

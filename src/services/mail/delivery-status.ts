@@ -59,7 +59,7 @@ export async function awaitDelivery (
   return known
 }
 
-/** A mail that waits for its next attempt does not change for about a minute. */
+/** A failed attempt counts, because the next one follows about a minute later. */
 function wasTried ({ stato, last_error }: DeliveryStatus): boolean {
   return stato !== 'in_coda' || last_error !== null
 }

@@ -18,7 +18,7 @@ export interface Mailer {
    * @throws PostaNonConfigurata without a server, CampiNonValidi for an invalid recipient or subject
    */
   enqueue (executor: Executor, mail: Mail): Promise<{ id: number, messageId: string }>
-  /** Sends queued mails now instead of within a minute. The caller must have committed. */
+  /** Wakes the worker that sends queued mails, which otherwise runs within a minute. Call it after the commit. */
   deliver (): void
   /** The delivery status of mails. Deleted mails are left out. */
   deliveryStatuses (ids: readonly number[]): Promise<DeliveryStatus[]>

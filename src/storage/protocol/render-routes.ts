@@ -61,7 +61,7 @@ const renderRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { l
     const { file, content } = await renditions.get(request, reply, image, rendering)
     if (isNegotiated(transform)) reply.header('vary', [reply.getHeader('vary') ?? [], 'Accept'].flat().join(', '))
     reply.header('x-transformations', describeRendering(rendering))
-    return await reply.sendObject(file, { ...options, content, image })
+    return await reply.sendObject(file, { ...options, content, original: image })
   }
 }
 export default renderRoutes

@@ -22,7 +22,7 @@ export function folderBackend (root: string): Backend {
 
   return {
     async put (id, content) {
-      await place(id, async (temporary) => {
+      await writeDurably(id, async (temporary) => {
         const handle = await open(temporary, 'wx', 0o600)
         try {
           for await (const piece of content) await writeAll(handle, piece)
@@ -67,7 +67,7 @@ export function folderBackend (root: string): Backend {
       const source = await open(pathOf(from), READ).catch(absent)
       if (!source) return false
       await source.close()
-      const copied = await place(to, async (temporary) => {
+      const copied = await writeDurably(to, async (temporary) => {
         await copyFile(pathOf(from), temporary, constants.COPYFILE_EXCL)
         const handle = await open(temporary, 'r+')
         try {
@@ -91,7 +91,7 @@ export function folderBackend (root: string): Backend {
   }
 
   /** Writes a temporary file, renames it, and syncs file and folder, so that both are durable after a power failure. */
-  async function place<T> (id: string, write: (temporary: string) => Promise<T>): Promise<T> {
+  async function writeDurably<T> (id: string, write: (temporary: string) => Promise<T>): Promise<T> {
     const folder = join(root, folderOf(id))
     const path = pathOf(id)
     const temporary = path + TEMPORARY

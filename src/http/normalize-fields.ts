@@ -21,7 +21,7 @@ interface Schema {
 const BLANK = /^\p{Zs}*$/u
 
 /** Changes an object or list in place. */
-type Settle = (value: unknown) => void
+type Normalize = (value: unknown) => void
 type Shared = Readonly<Record<string, object>>
 /** `absent` drops an empty value, `null` sets null, `rejected` turns blanks into `''`, `text` null into `''`. */
 type Emptied = 'absent' | 'null' | 'rejected' | 'text'
@@ -32,7 +32,7 @@ interface Field {
   name: string
   emptied: Emptied | undefined
   canonical: Canonical | undefined
-  inner: Settle | undefined
+  inner: Normalize | undefined
 }
 
 /**
@@ -42,21 +42,21 @@ interface Field {
  * @param shared referenced schemas by id
  * @returns undefined when the schema has no such field
  */
-export function compileEmptyFields (schema: object, shared: Shared): Settle | undefined {
+export function compileNormalizer (schema: object, shared: Shared): Normalize | undefined {
   const { properties, required = [], items } = resolve(schema, shared)
-  if (items !== undefined) return settleItems(resolve(items, shared), shared)
+  if (items !== undefined) return normalizeItems(resolve(items, shared), shared)
   const fields = Object.entries(properties ?? {})
     .map(([name, each]) => fieldOf(name, resolve(each, shared), { isRequired: required.includes(name), shared }))
     .filter(({ emptied, canonical, inner }) => emptied !== undefined || canonical !== undefined || inner !== undefined)
   if (fields.length === 0) return undefined
   return (value) => {
     if (!isObject(value)) return
-    for (const field of fields) settleField(value, field)
+    for (const field of fields) normalizeField(value, field)
   }
 }
 
-function settleItems (schema: Schema, shared: Shared): Settle | undefined {
-  const inner = compileEmptyFields(schema, shared)
+function normalizeItems (schema: Schema, shared: Shared): Normalize | undefined {
+  const inner = compileNormalizer(schema, shared)
   const canonical = canonicalOf(schema)
   if (inner === undefined && canonical === undefined) return undefined
   return (list) => {
@@ -69,7 +69,7 @@ function settleItems (schema: Schema, shared: Shared): Settle | undefined {
 function fieldOf (
   name: string, schema: Schema, { isRequired, shared }: { isRequired: boolean, shared: Shared }
 ): Field {
-  const inner = compileEmptyFields(schema, shared)
+  const inner = compileNormalizer(schema, shared)
   return { name, emptied: emptiedOf(schema, isRequired), canonical: canonicalOf(schema), inner }
 }
 
@@ -97,7 +97,7 @@ function allowsEmpty ({ enum: values = [''], pattern = '', format = '-or-empty' 
   return values.includes('') && format.endsWith('-or-empty') && new RegExp(pattern, 'u').test('')
 }
 
-function settleField (holder: Record<string, unknown>, { name, emptied, canonical, inner }: Field): void {
+function normalizeField (holder: Record<string, unknown>, { name, emptied, canonical, inner }: Field): void {
   const value = holder[name]
   if (value === undefined) return
   if (emptied !== undefined && isEmpty(value)) {

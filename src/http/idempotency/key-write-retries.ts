@@ -8,10 +8,11 @@ const OWED_MAX = 10_000
 type Work = () => PromiseLike<unknown>
 
 /**
- * Retries operations on keys that failed because the database was unavailable, in order, until they succeed. The queue
- * is in memory. After a crash the keys stay taken, because the outcome of their requests is unknown.
+ * Retries operations on keys that failed because the database was unavailable, in order, until they succeed or fail for
+ * another reason. The queue is in memory. After a crash the keys stay taken, because the outcome of their requests is
+ * unknown.
  */
-export function releasedKeys () {
+export function keyWriteRetries () {
   const owed: Work[] = []
   const worker = queueWorker<Work[]>({
     claim: async () => owed.length > 0 ? owed : undefined,
