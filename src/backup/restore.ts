@@ -95,7 +95,7 @@ async function load (
   await applyMigrations(tx, known.filter(({ folderMillis }) => folderMillis > manifest.migration))
   const [store] = await tx<{ id: string }[]>`select id from file_store where adopted_at is not null`
   if (store) await backend.put(store.id, Readable.from([]))
-  // Drizzle's type requires a pool. Of the fields that Drizzle uses, a transaction lacks only `options`.
+  // Drizzle's type requires a pool. A transaction lacks only one field that Drizzle uses, `options`.
   const db = drizzle(Object.assign(tx, { options }) as unknown as postgres.Sql)
   await suspendFor(db, SUSPENDED.replace('%', manifest.created.slice(0, 10)))
   return { summary, settled: await settleRestore(tx, db, { keys, path, created: manifest.created }) }

@@ -13,7 +13,7 @@ interface Statement { text: string, parameters: (values: Values) => unknown[] }
 /**
  * Runs statements that Drizzle builds once per key, because building takes a fifth of a request's processor time.
  * PostgreSQL prepares each of them once per connection. A client can send thousands of combinations of filters. So only
- * the first ones are kept, and others are built each time.
+ * the first `KEPT_MAX` are kept, and the others are built each time.
  */
 export function keptStatements () {
   const statements = new Map<string, Statement>()
