@@ -18,7 +18,7 @@ import { AccountDellAmbiente, AccountNonTrovato, ConnessioneFallita } from '../e
 import { checkConnection } from '../service/check-connection.ts'
 import { accountName } from '../service/police-service.ts'
 import { deleteAccountRow, deleteTest, saveTest, saveAccountRow } from './account-rows.ts'
-import { accountBodyErrors, presentAccount, refuseUnfinished, requireFree } from './account-rules.ts'
+import { accountBodyErrors, presentAccount, refuseUnfinished, requireUsable } from './account-rules.ts'
 import type { PoliceAccounts } from './police-accounts.ts'
 
 const route = routesUnder('Strutture')
@@ -33,7 +33,7 @@ const putRoute = route(
   { access: 'admin', findValidationErrors: ({ body }: RequestFields) => accountBodyErrors(body) },
   'putPoliziaStruttura', 'Salva l’account della Polizia di una struttura, cifrato', {
     errorCodes: ['STRUTTURA_NON_TROVATA', 'ACCOUNT_DELL_AMBIENTE', 'ACCOUNT_IN_USO'],
-    description: 'Password e chiave non sono mai mostrate. Non fa alcun accesso: lo prova `…/polizia/prova`.',
+    description: 'Password e chiave non sono mai mostrate. Salvare non prova l’accesso: usare `…/polizia/prova`.',
     params: IdParams,
     body: EstablishmentAccountBody,
     response: { 200: EstablishmentAccountResponse, ...conflict }
@@ -65,7 +65,7 @@ interface AccountRoutesOptions {
   clock: Clock
 }
 
-/** Routes to save, test and delete the police account of an establishment. No response or log contains its secrets. */
+/** Routes to show, save, delete and test the police account of an establishment. No response shows its secrets. */
 export const accountRoutes: FastifyPluginAsyncTypebox<AccountRoutesOptions> = async (
   app, { accounts, keys, mode, clock }
 ) => {
@@ -79,14 +79,14 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountRoutesOptions> = as
 
   app.put(URL, putRoute, async (request) => {
     const { params: { id } } = request
-    const body = withoutBlanks(request.body)
+    const body = withTrimmedUser(request.body)
     await findEstablishment(db, id)
     if (id === FIRST_ESTABLISHMENT && accounts.isGivenByEnvironment) throw new AccountDellAmbiente()
     const inUse = await accounts.read()
     await db.transaction(async (tx) => {
       const { utente, di_struttura = null } = body
       const name = utente && accountName(mode, utente)
-      await requireFree(tx, { inUse, mode, id }, body)
+      await requireUsable(tx, { inUse, mode, id }, body)
       await refuseUnfinished(tx, { inUse, mode, id }, name)
       await saveAccountRow(tx, keys, { struttura_id: id, modalita: mode }, body)
       if (name) await deleteTest(tx, name)
@@ -111,8 +111,8 @@ export const accountRoutes: FastifyPluginAsyncTypebox<AccountRoutesOptions> = as
   await app.register(loginTest, { accounts, clock })
 }
 
-/** Trims the user name. With a pasted space it would be a different account. */
-function withoutBlanks (body: EstablishmentAccountBody): EstablishmentAccountBody {
+/** Trims the user name, because a pasted space would make it another account. */
+function withTrimmedUser (body: EstablishmentAccountBody): EstablishmentAccountBody {
   return body.utente === undefined ? body : { ...body, utente: body.utente.trim() }
 }
 
@@ -129,14 +129,14 @@ const loginTest: FastifyPluginAsyncTypebox<Pick<AccountRoutesOptions, 'accounts'
     try {
       const answer = await checkConnection(service)
       account?.archive.retryRefused()
-      await note(null)
+      await saveResult(null)
       return answer
     } catch (err) {
-      if (err instanceof ConnessioneFallita) await note(err.code)
+      if (err instanceof ConnessioneFallita) await saveResult(err.code)
       throw err
     }
 
-    async function note (error: string | null): Promise<void> {
+    async function saveResult (error: string | null): Promise<void> {
       if (service) await saveTest(db, service.account, error, clock.now())
     }
   })

@@ -25,7 +25,7 @@ export function credentialsOf (keys: Keys, { utente, password, wskey, chiave }: 
   return { utente, password: open('password', password), wskey: open('wskey', wskey) }
 }
 
-/** Saves the account of an establishment. Unchanged credentials keep their key, so a refused login stays refused. */
+/** Saves the account of an establishment. Unchanged credentials keep `chiave`, so a refused login is not repeated. */
 export async function saveAccountRow (
   tx: Transaction, keys: Keys, { struttura_id, modalita }: Pick<AccountRow, 'struttura_id' | 'modalita'>,
   given: EstablishmentAccountBody
@@ -44,7 +44,7 @@ export async function saveAccountRow (
     .onConflictDoUpdate({ target: [t.struttura_id, t.modalita], set: values })
 }
 
-/** Seals the credentials with a new key. They are null if the establishment uses the account of another one. */
+/** Seals the credentials, bound to a new `chiave`. They are null if the establishment uses another one's account. */
 function newCredentials (keys: Keys, { utente, password, wskey }: EstablishmentAccountBody) {
   const chiave = randomUUID()
   const seal = (name: 'password' | 'wskey', text: string | undefined) =>
@@ -59,7 +59,7 @@ export async function deleteAccountRow (tx: Transaction, struttura_id: number, m
   return deleted.length > 0
 }
 
-/** Counts unfinished submissions. Only this account can finish them or fetch their receipts. */
+/** Counts the unfinished submissions of an account. Only with that account can they be sent or proven by receipts. */
 export function countUnfinished (db: Executor, account: string): Promise<number> {
   return db.$count(invii, and(eq(invii.utente, account), inArray(invii.stato, UNFINISHED_STATES)))
 }
@@ -72,13 +72,16 @@ export async function isUsedElsewhere (
   return await db.$count(t, and(ne(t.struttura_id, struttura_id), eq(t.modalita, modalita), isSame)) > 0
 }
 
-/** @param prova_errore the code of the error, null after a success */
+/**
+ * Saves the result of an account's login test.
+ * @param prova_errore the code of the error, null after a success
+ */
 export async function saveTest (db: Executor, utente: string, prova_errore: string | null, at: Date): Promise<void> {
   const values = { provata_il: at.toISOString(), prova_errore }
   await db.insert(tests).values({ utente, ...values }).onConflictDoUpdate({ target: tests.utente, set: values })
 }
 
-/** Deletes the result of an account's login test, because its credentials changed. */
+/** Deletes the result of an account's login test, which may be about earlier credentials. */
 export async function deleteTest (tx: Transaction, utente: string): Promise<void> {
   await tx.update(tests).set({ provata_il: null, prova_errore: null }).where(eq(tests.utente, utente))
 }

@@ -23,11 +23,15 @@ export function accountBodyErrors (body: Readonly<Record<string, unknown>>): Fie
   }))
 }
 
-interface Place { inUse: AccountsInUse, mode: EstablishmentAccount['modalita'], id: number }
+/** The establishment whose account is changed, and the accounts in use. */
+interface Target { inUse: AccountsInUse, mode: EstablishmentAccount['modalita'], id: number }
 
-/** @throws CampiNonValidi when another establishment has the account, or `di_struttura` has no own account */
-export async function requireFree (
-  db: Executor, { inUse, mode, id }: Place, { utente, di_struttura }: EstablishmentAccountBody
+/**
+ * @throws CampiNonValidi when another establishment has the account, or `di_struttura` is not another establishment
+ * with an account of its own
+ */
+export async function requireUsable (
+  db: Executor, { inUse, mode, id }: Target, { utente, di_struttura }: EstablishmentAccountBody
 ): Promise<void> {
   const first = id === FIRST_ESTABLISHMENT ? undefined : inUse.sourceOf(FIRST_ESTABLISHMENT)
   if (utente !== undefined) {
@@ -43,10 +47,10 @@ export async function requireFree (
 
 /**
  * Refuses to take an account out of use while its submissions are unfinished.
- * @param next the account that the establishment will have
+ * @param next the name of the account that replaces it, if any
  * @throws AccountInUso
  */
-export async function refuseUnfinished (tx: Transaction, { inUse, mode, id }: Place, next?: string): Promise<void> {
+export async function refuseUnfinished (tx: Transaction, { inUse, mode, id }: Target, next?: string): Promise<void> {
   const row = inUse.rows.find(({ struttura_id }) => struttura_id === id)
   const name = row?.utente ? accountName(mode, row.utente) : undefined
   if (name === undefined || name === next) return

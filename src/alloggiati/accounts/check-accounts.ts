@@ -12,7 +12,7 @@ import { credentialsOf, readAccountRows } from './account-rows.ts'
 interface CheckedAccount { establishment: number | null, error: unknown }
 
 /**
- * Tests the login of every account in use. Returns one error if there is no account. Sends no guest data.
+ * Tests the login of every account in use in production. Returns one error if there is no account. Sends no guest data.
  * @returns the accounts, and the host of the service
  */
 export async function checkAccounts (

@@ -15,7 +15,8 @@ export interface Wanted { booking: number | null, establishment?: number | undef
 
 /**
  * Chooses the account for guests: the account of their booking, else of the named establishment, else the account that
- * all establishments share. Otherwise returns an error, so that no guest is sent with a wrong account.
+ * all establishments share. Returns an error if there is none, or if the booking belongs to another establishment than
+ * the named one.
  */
 export async function chooseAccount (accounts: PoliceAccounts, db: Executor, wanted: Wanted): Promise<Chosen> {
   const { booking, establishment } = wanted
@@ -33,20 +34,20 @@ export async function chooseAccount (accounts: PoliceAccounts, db: Executor, wan
     : { account: named, missing: null }, booking)
 }
 
-/** The ledger of an account in use, or the error for a booking without an account. */
+/** The ledger of the account found for guests, or the error if none is found or it is not in use. */
 export function chosenOf (inUse: AccountsInUse, found: AccountOfBooking, booking: number | null): Chosen {
   if (found.missing === 'unita') {
     const campo = booking === null ? 'prenotazione.struttura_id' : 'unita_id'
     return refused(new CampiNonValidi({ campo, messaggio: booking === null ? ESTABLISHMENT_NEEDED : UNIT_NEEDED }))
   }
   const account = found.account === undefined ? undefined : inUse.named(found.account)
-  return account ? { ledger: account.ledger } : refused(new InvioFallito('CREDENZIALI_MANCANTI', why(found)))
+  return account ? { ledger: account.ledger } : refused(new InvioFallito('CREDENZIALI_MANCANTI', reasonOf(found)))
 }
 
-const ESTABLISHMENT_NEEDED = 'va indicata, o va indicata la prenotazione (prenotazione.id) con la sua unità: le ' +
+const ESTABLISHMENT_NEEDED = 'va indicata, o va indicata una prenotazione con unità (prenotazione.id): le ' +
   'strutture hanno account diversi della Polizia'
 
-function why ({ establishment }: AccountOfBooking): { reason?: string } {
+function reasonOf ({ establishment }: AccountOfBooking): { reason?: string } {
   return establishment === undefined
     ? {}
     : { reason: `alla struttura ${establishment} manca l’account (PUT /api/v1/strutture/${establishment}/polizia)` }

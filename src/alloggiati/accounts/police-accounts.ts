@@ -14,9 +14,9 @@ export interface Account { ledger: LedgerContext, archive: ReceiptArchive, categ
 export type Source =
   { kind: 'ambiente' | 'sandbox', name: string } | { kind: 'struttura', name: string, row: AccountRow }
 
-/** The accounts as the database has them now. */
+/** The accounts in use at one moment. */
 export interface AccountsInUse {
-  /** The accounts of all establishments, by name. Includes those whose credentials cannot be decrypted. */
+  /** The names of the accounts of all establishments, even if the credentials cannot be decrypted. */
   names: readonly string[]
   /** The usable accounts, the first establishment's first. */
   accounts: readonly Account[]
@@ -45,7 +45,7 @@ export function policeAccounts ({ base, services, closing }: Options) {
   const { db, keys, mode, log } = base
   const { own } = services
   const queues = new Map<string, SendQueue>()
-  const kept = new Map<string, { chiave: string, account: Account }>()
+  const cache = new Map<string, { chiave: string, account: Account }>()
   const ledgerBase: LedgerBase = { ...base, accountOf }
   const archiveOf = (service: LedgerContext['service'] | null) =>
     receiptArchive({ db, service, mode, clock: base.clock, closing, inUse: async () => (await read()).names })
@@ -55,14 +55,14 @@ export function policeAccounts ({ base, services, closing }: Options) {
     const { name } = source
     const chiave = source.kind === 'struttura' ? source.row.chiave : source.kind
     const categoria = source.kind === 'struttura' ? source.row.categoria : null
-    const cached = kept.get(name)
+    const cached = cache.get(name)
     if (cached?.chiave === chiave) return { ...cached.account, categoria }
     const service = serviceOf(source)
     if (service === undefined) return undefined
     const sendQueue = queues.get(name) ?? new SendQueue(closing)
     queues.set(name, sendQueue)
     const account = { ledger: { ...ledgerBase, service, sendQueue }, archive: archiveOf(service), categoria }
-    kept.set(name, { chiave, account })
+    cache.set(name, { chiave, account })
     return account
   }
 
@@ -118,11 +118,11 @@ export function policeAccounts ({ base, services, closing }: Options) {
       readAccountRows(executor, mode), establishmentIds(executor), establishmentsOf(executor, known)
     ])
     const names = new Map(ids.map((id) => [id, sourceIn(rows, id)?.name]))
-    const different = new Set(names.values())
+    const distinct = new Set(names.values())
     return (booking: number | null): AccountOfBooking => {
       const establishment = booking === null ? undefined : establishments.get(booking)
-      if (establishment === undefined && different.size > 1) return { account: undefined, missing: 'unita' }
-      const account = establishment === undefined ? [...different][0] : names.get(establishment)
+      if (establishment === undefined && distinct.size > 1) return { account: undefined, missing: 'unita' }
+      const account = establishment === undefined ? [...distinct][0] : names.get(establishment)
       return account === undefined ? { account, missing: 'account', establishment } : { account, missing: null }
     }
   }
@@ -145,8 +145,8 @@ export function policeAccounts ({ base, services, closing }: Options) {
     /** Resolves when no submission and no fetch is in progress. */
     async settled (): Promise<void> {
       await Promise.all([
-        ...[...queues.values()].map((queue) => queue.empty()),
-        ...[...kept.values()].map(({ account }) => account.archive.settled())
+        ...[...queues.values()].map((queue) => queue.whenEmpty()),
+        ...[...cache.values()].map(({ account }) => account.archive.settled())
       ])
     }
   }

@@ -23,7 +23,7 @@ export interface WatchContext {
   alarm: RaiseAlarm
   /** The watched submissions: those to the sandbox, or those to the real service. Any account may have sent them. */
   mode: PoliceService['mode']
-  /** Keys for the fingerprints that identify guests. */
+  /** Keys that encrypt records and compute the fingerprints of guests. */
   keys: Keys
   /** The name of this process in claims and transitions. */
   name: string
@@ -53,10 +53,10 @@ export interface LedgerContext extends LedgerBase {
   sendQueue: SendQueue
 }
 
-/** Number of slots of each kind. Up to four submissions have a `test` slot, so that no Send waits for a test call. */
+/** Number of slots of each kind. Up to four submissions make login and test call concurrently. */
 const LIMITS = { test: 4, send: 1 } as const
 type Slot = keyof typeof LIMITS
-/** A test call slower than this loses its rank in the queue, so that later submissions can overtake it. */
+/** A submission with a longer test call loses its rank in the queue, so that later submissions can overtake it. */
 const RANK_KEPT_MS = 5000
 /** Poll interval while shutdown waits until the send queue is empty. */
 const EMPTY_POLL_MS = 20
@@ -67,7 +67,7 @@ export class SendQueueClosed extends Error {}
 /** A submission in the send queue, with the slot that it has or waits for. `since` is on the monotonic clock. */
 export interface QueueEntry { readonly id: number, has: Slot | null, wants: Slot | null, since: number }
 
-/** The send queue of this process, first in, first out. A waiting submission writes nothing to the database. */
+/** The send queue of one account in this process, first in, first out. */
 export class SendQueue {
   /** Aborted when shutdown begins. */
   readonly shutdownSignal: AbortSignal
@@ -118,8 +118,7 @@ export class SendQueue {
     await sleep(ms, undefined, { signal: this.shutdownSignal }).catch(() => { throw new SendQueueClosed() })
   }
 
-  /** Resolves when the send queue is empty. */
-  async empty (): Promise<void> {
+  async whenEmpty (): Promise<void> {
     while (this.#entries.size > 0) await sleep(EMPTY_POLL_MS)
   }
 }

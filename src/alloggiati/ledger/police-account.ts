@@ -27,7 +27,7 @@ export async function bookingsElsewhere (
   const present = await accountOf(db, bookings)
   return bookings.filter((id) => {
     const { account, missing } = present(id)
-    // A deleted booking has no unit, and keeps the account of its submission.
+    // A booking without a unit, or a deleted one, keeps the account of its submission.
     return missing !== 'unita' && account !== given
   })
 }

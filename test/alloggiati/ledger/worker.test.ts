@@ -123,7 +123,7 @@ t.test('on shutdown waiting submissions stay ready, and the Send in flight is co
   const results = await Promise.all(all.slice(1))
   t.ok(results.every(({ stato }) => stato === 'pronto'))
   let isEmpty = false
-  const emptied = sendQueue.empty().then(() => { isEmpty = true })
+  const emptied = sendQueue.whenEmpty().then(() => { isEmpty = true })
   t.notOk(isEmpty, 'one Send is in flight')
   delete police.on.Send
   police.acquire(police.callsOf('Send')[0]!.rows)
