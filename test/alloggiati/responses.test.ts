@@ -58,7 +58,7 @@ t.test('a Send that exceeds the time limit returns 422 INVIO_IN_CORSO with its l
 
 t.test('a refusal by the Send or the test call after the response to the caller raises an alarm', async (t) => {
   const { police, server: one, send } = await reset(soon)
-  const warned = () => one.logs.filter(({ msg }) => /after its caller got an answer/.test(String(msg)))
+  const warned = () => one.logs.filter(({ msg }) => /a submission without a waiting caller/.test(String(msg)))
   const reply = held()
   police.on.Send = reply.behaviour
   const late = await send()

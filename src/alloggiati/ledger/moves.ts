@@ -19,15 +19,15 @@ export interface Move {
 /** The reason on the first link of a submission: accepted with or without a person's confirmation. */
 export const ACCEPTED = { unconfirmed: 'accettato', confirmed: 'accettato con una conferma' } as const
 
-/** Lasts longer than the longest call. After the lease expires, its worker no longer works on the submission. */
+/** Lasts longer than the longest call. It normally expires only after its worker was killed. */
 export const LEASE = sql`now() + interval '90 seconds'`
 
 /** Delay before the retry of a submission for which no caller waits. No lease is longer. */
 export const RETRY = sql`now() + interval '5 minutes'`
 
 /**
- * Locks the chain until the transaction ends. Every transaction that changes submissions takes this lock before any row
- * lock, to prevent deadlocks.
+ * Locks the chain until the transaction ends. Every transaction that moves submissions takes this lock before it locks
+ * their rows, to prevent deadlocks.
  */
 export async function lockChain (tx: Transaction): Promise<void> {
   // The number is part of the text, because a parameter would cost a second round trip.

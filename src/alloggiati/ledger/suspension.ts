@@ -10,16 +10,16 @@ const COLUMNS = { motivo: suspensions.motivo, chi: suspensions.chi, dal: suspens
 interface Suspension { motivo: string, chi: string, dal: string }
 
 const OLDER =
-  'L’archivio è più vecchio della sua storia: è stato ripristinato un salvataggio. ' +
-  'Ciò che non conosce può essere stato inviato'
+  'Nel database mancano gli ultimi invii annotati nella cartella dati: forse è stato ripristinato un salvataggio. ' +
+  'Gli ospiti che mancano possono essere stati inviati'
 
 const PROMOTED =
-  'Il database è passato a una sua replica: ciò che il primario di prima ha scritto per ultimo può mancare. ' +
-  'Ciò che non conosce può essere stato inviato: confrontare le ricevute, poi riprendere gli invii'
+  'Una replica del database è diventata primaria: possono mancare gli ultimi invii scritti sul primario precedente. ' +
+  'Gli ospiti che mancano possono essere stati inviati: confrontare le ricevute, poi riprendere gli invii'
 
 const UNREADABLE =
-  'La fine della storia annotata nella cartella dati non si può leggere: non si sa se l’archivio è quello vero. ' +
-  'Rimettere a posto il file ledger-chain.json, poi riprendere gli invii'
+  'Il file ledger-chain.json nella cartella dati non si può leggere: non si sa se nel database mancano invii. ' +
+  'Ripristinare il file, poi riprendere gli invii'
 
 /** The reason to suspend: the database lacks the chain head noted in `DATA_DIR`, or its file is unreadable. */
 export async function faultOfHead (db: Executor, chainHead: ChainHead): Promise<string | undefined> {

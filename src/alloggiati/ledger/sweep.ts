@@ -2,7 +2,7 @@ import { and, eq, gt, lt, notInArray, or, sql, type SQL } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { waitAtMost } from '#src/lib/wait-at-most.ts'
 import { isOneOf } from '#src/database/columns.ts'
-import { alarmFolder } from './alarms/alarm-notifier.ts'
+import { alarmUnwritableFolder } from './alarms/alarm-notifier.ts'
 import type { LedgerBase, LedgerContext, WatchContext } from './ledger-context.ts'
 import { LEASE, lockChain, move, RETRY } from './moves.ts'
 import { checkSuspension, faultOfHead } from './suspension.ts'
@@ -18,8 +18,8 @@ const FOLLOW_MS = 20_000
 /**
  * Runs at start and every 30 seconds. It compares the chain head with the one in `DATA_DIR`, and updates that file. So
  * the files of two processes differ by at most one sweep. It recovers submissions of killed processes: claimed ones
- * become ready, dispatched ones become unknown and raise an alarm. Then it sends ready submissions that no process has
- * claimed and that are not in this process's send queue.
+ * become ready, dispatched ones become unknown and raise an alarm. Then it sends ready submissions with an expired
+ * lease that are not in this process's send queue.
  */
 export async function sweep (base: LedgerBase, { names, ledgers }: InUse = onlyOf(base)): Promise<void> {
   const { db, log, isReported } = base
@@ -56,7 +56,7 @@ async function compareHead (context: LedgerBase): Promise<void> {
     if (await faultOfHead(db, chainHead) === undefined) await chainHead.update(db)
   } catch (err) {
     if (!isReported?.(err)) log.error({ err }, 'the chain head could not be noted, and nothing is sent meanwhile')
-    await alarmFolder(context, err)
+    await alarmUnwritableFolder(context, err)
   }
 }
 
@@ -71,14 +71,14 @@ interface Own { accounts: readonly string[], sendQueue: readonly number[] }
 
 /**
  * Ends submissions with expired leases, by the database's clock. Claimed ones become ready again. Dispatched ones
- * become unknown and raise an alarm. Ready ones of an unused account are abandoned. The function needs no credentials
- * for the police service.
+ * become unknown and raise an alarm. Ready ones of an unused account are given up 15 minutes after the expiry. The
+ * function needs no credentials for the police service.
  */
 export async function endExpired (context: WatchContext, own: Own = { accounts: [], sendQueue: [] }): Promise<void> {
   const { db, name, alarm } = context
   const { sendQueue } = own
   for (const { id, claim } of await findExpired(db, 'preso', sendQueue)) {
-    const perche = 'chi lo aveva preso in carico non si è più fatto vivo: niente è stato inviato, si riprova'
+    const perche = 'il processo che lo aveva preso in carico si è interrotto: niente è stato inviato, si riprova'
     const set = { proprietario: null, lease_fino_al: sql`now()` }
     await db.transaction((tx) => move(tx, id, { da: 'preso', a: 'pronto', chi: name, perche, claim, set }))
   }
@@ -97,32 +97,32 @@ export async function endExpired (context: WatchContext, own: Own = { accounts: 
     })
     if (recorded) await alarm('unknown-outcome', { invio: id, ricevuta, tentativo, errore: NOT_RECORDED })
   }
-  await endAbandoned(context, own)
+  await giveUpUnused(context, own)
 }
 
 /**
- * Abandons ready submissions of an account that is no longer in use, because no process can send them. If an earlier
- * attempt may have been acquired, a person decides.
+ * Gives up ready submissions of an account that is no longer in use, because no process can send them. Waits 15 minutes
+ * after the lease expired. If an earlier attempt may have been acquired, a person decides.
  */
-async function endAbandoned ({ db, name, mode, log }: WatchContext, { accounts, sendQueue }: Own): Promise<void> {
-  const abandoned = and(
+async function giveUpUnused ({ db, name, mode, log }: WatchContext, { accounts, sendQueue }: Own): Promise<void> {
+  const isUnused = and(
     notInArray(invii.utente, [...accounts]),
     scopeOf(mode),
     lt(invii.lease_fino_al, sql`now() - interval '15 minutes'`)
   )
-  for (const { id, ricevuta } of await findExpired(db, 'pronto', sendQueue, abandoned)) {
+  for (const { id, ricevuta } of await findExpired(db, 'pronto', sendQueue, isUnused)) {
     const perche = 'l’account della Polizia con cui inviarlo non è più in uso qui'
     const ended = await db.transaction(async (tx) => {
       await lockChain(tx)
       const [unchanged] = await tx
         .select({ id: invii.id })
         .from(invii)
-        .where(and(eq(invii.id, id), abandoned))
+        .where(and(eq(invii.id, id), isUnused))
         .for('update')
       if (!unchanged) return false
       return giveUp(tx, id, { da: 'pronto', chi: name, perche })
     })
-    if (ended) log.error({ invio: id, ricevuta }, 'a submission of an account no longer in use was ended')
+    if (ended) log.error({ invio: id, ricevuta }, 'a submission of an account no longer in use was given up')
   }
 }
 

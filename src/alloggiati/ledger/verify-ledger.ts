@@ -68,8 +68,8 @@ export async function isIntact (db: Executor, id: number): Promise<boolean> {
 }
 
 /**
- * Checks the chain as a whole: links are numbered from 1 without gaps, and each belongs to an existing submission.
- * Returns the first error found.
+ * Checks the chain as a whole: it contains the head noted in `DATA_DIR`, its links are numbered from 1 without gaps,
+ * and each belongs to an existing submission. Returns the first error found.
  */
 async function faultOfChain (db: Executor, chainHead: ChainHead): Promise<string | undefined> {
   try {
@@ -128,7 +128,7 @@ const ATTEMPTS = sql`
 const ROWS = sql`
   select bool_or(confermata) as confermate, bool_or(
     esito = 'in_corso' and i.stato not in ${UNFINISHED_STATES} or
-    esito = 'sconosciuta' and i.stato in ('acquisito', 'ricevuto')) as riportate
+    esito = 'sconosciuta' and i.stato in ('acquisito', 'ricevuto')) as impossibili
   from invii_schedine where invio_id = i.id`
 
 /** Checks at most `BATCH` submissions in order of id. One statement sees one snapshot. */
@@ -150,7 +150,7 @@ async function judgeSubmissions (db: Executor, condition: SQL): Promise<readonly
         then 'manca la prova che è stato acquisito'
       when storia.serve = 'tutti_N' and not invii_prova(i, 'tutti_N')
         then 'manca la prova che niente è stato acquisito'
-      when righe.riportate then 'una schedina è stata riportata indietro'
+      when righe.impossibili then 'l’esito di una schedina non è possibile in questo stato'
       when (storia.confermato or righe.confermate) and not exists (
         select from invii_conferme c where c.invio_id = i.id) then 'manca la conferma'
     end as motivo

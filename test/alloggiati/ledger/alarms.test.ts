@@ -72,7 +72,7 @@ t.test(
     await w.sent({ at: '2026-11-20T13:00:00Z', seen: 'K' })
     await tie(w, id, await booking(w, '2026-11-20', '2026-11-23', 2))
     await raiseTimedAlarms(w.context)
-    t.match(near(w), [{ msg: /has an unknown outcome, is near or past/, invio: id }])
+    t.match(near(w), [{ msg: /deadline of an unfinished submission is near or past/, invio: id }])
     t.match(w.mails.map(({ text }) => text).find((text) => /legge|scadenza/.test(text)), /Non inviare di nuovo/)
   }
 )
@@ -170,7 +170,7 @@ t.test('an alarm that cannot be stored is still logged', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const enqueue = () => Promise.reject(new Error('disk full'))
   await alarmNotifier({ ...w.context, mail: { enqueue, deliver () {} } })('broken-chain', {})
-  t.match(w.errors().map(({ msg }) => msg), [/could not be recorded/, /chain of the ledger/])
+  t.match(w.errors().map(({ msg }) => msg), [/could not be recorded/, /failed its verification/])
   await w.context.alarm('broken-chain', {})
   t.equal(w.mails.length, 2, 'it is mailed later')
 })

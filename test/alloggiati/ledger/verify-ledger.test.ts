@@ -79,7 +79,7 @@ t.test('a ledger with submissions in every state that calls and decisions cause'
     [
       'a row put back as it once was',
       `delete from invii_schedine where invio_id = ${decided}; insert into invii_schedine select * from vecchia`,
-      decided, /riportata indietro/
+      decided, /esito di una schedina non è possibile/
     ],
     [
       'an attempt taken away',

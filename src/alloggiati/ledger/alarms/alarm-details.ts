@@ -5,19 +5,19 @@ import type { Executor } from '#src/database/connect.ts'
 import type { AlarmFacts } from './alarm-kinds.ts'
 
 /**
- * Adds to each alarm the bookings of its submission. If there are several establishments, also adds the establishments
- * of these bookings. Without bookings, adds the account of the submission.
+ * Adds to each alarm the bookings of its submission. If the installation has several establishments, also adds those of
+ * the bookings. If the bookings have none, adds the account of the submission.
  */
-export async function withPlaces (db: Executor, cases: readonly AlarmFacts[]): Promise<AlarmFacts[]> {
-  const known: AlarmFacts[] = []
-  for (const facts of cases) known.push(await withBookings(db, facts))
-  const houses = await listEstablishments(db)
-  if (houses.length < 2) return known
-  const ofBookings = await establishmentsOf(db, known.flatMap(bookingsOf))
-  const accounts = await accountsOf(db, known.flatMap(({ invio }) => invio ?? []))
-  return known.map((facts) => {
+export async function withDetails (db: Executor, cases: readonly AlarmFacts[]): Promise<AlarmFacts[]> {
+  const detailed: AlarmFacts[] = []
+  for (const facts of cases) detailed.push(await withBookings(db, facts))
+  const establishments = await listEstablishments(db)
+  if (establishments.length < 2) return detailed
+  const ofBookings = await establishmentsOf(db, detailed.flatMap(bookingsOf))
+  const accounts = await accountsOf(db, detailed.flatMap(({ invio }) => invio ?? []))
+  return detailed.map((facts) => {
     const own = new Set(bookingsOf(facts).map((id) => ofBookings.get(id)))
-    const strutture = houses.filter(({ id }) => own.has(id)).map(({ id, nome }) => ({ id, nome }))
+    const strutture = establishments.filter(({ id }) => own.has(id)).map(({ id, nome }) => ({ id, nome }))
     if (strutture.length > 0) return { ...facts, strutture }
     const utente = facts.utente ?? accounts.get(facts.invio)
     return utente === undefined ? facts : { ...facts, utente }

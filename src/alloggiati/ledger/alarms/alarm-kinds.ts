@@ -18,7 +18,7 @@ export interface AlarmFacts {
   ospiti_mancanti?: number
   /** The establishments of the bookings, if there are several in the installation. The log has their ids. */
   strutture?: readonly { id: number, nome: string | null }[]
-  /** A day of the police account `utente`. */
+  /** A day of the police account `utente`, or the arrival of a booking. */
   giorno?: string
   utente?: string
   /** A legal deadline in ISO 8601, and the minutes before it at which the alarm is due. */
@@ -53,14 +53,14 @@ const ALARM_KINDS = {
     identifiedBy: ['invio', 'tentativo'],
     subject: 'Invio di esito sconosciuto',
     text: `Non si sa se la Polizia ha acquisito le schedine. ${RISK} Controllare il portale, in «Analisi invii». ` +
-      `Anche la ricevuta di domani può provarlo. ${DECIDE}`
+      `Anche la ricevuta del giorno, disponibile da domani, può provarlo. ${DECIDE}`
   },
   'late-reply': {
-    message: 'a late reply: guests resent by decision had already been acquired (possible duplicate)',
+    message: 'a late reply: guests who were sent again had already been acquired (possible duplicate)',
     identifiedBy: ['invio', 'tentativo'],
     subject: 'Possibile doppia comunicazione',
-    text: 'Una risposta tardiva dice che la Polizia aveva già acquisito le schedine. Intanto una persona le ha fatte ' +
-      'inviare di nuovo. Solo la Questura può correggere i dati registrati: scrivere alla Questura.'
+    text: 'Una risposta tardiva dice che la Polizia aveva già acquisito le schedine. Intanto sono state inviate di ' +
+      'nuovo. Solo la Questura può correggere i dati registrati: scrivere alla Questura.'
   },
   'for-a-person': {
     message: 'a person must check a submission',
@@ -70,7 +70,7 @@ const ALARM_KINDS = {
       'il portale, e decidere con POST /api/v1/invii/{id}/decisione.'
   },
   'refused-late': {
-    message: 'a submission was refused or not sent after its caller got an answer or disconnected',
+    message: 'a submission without a waiting caller was not sent, or guests of it were refused',
     identifiedBy: ['invio', 'tentativo'],
     subject: 'Schedine non acquisite dopo la risposta',
     text: 'Chi ha chiesto l’invio non ne conosce l’esito: la Polizia non ha acquisito tutte le schedine. Leggere il ' +
@@ -92,11 +92,11 @@ const ALARM_KINDS = {
       'Se il servizio non risponde, scaricare il file con POST /api/alloggiati/file e mandarlo alla Questura per PEC.'
   },
   'deadline-open': {
-    message: 'the legal deadline of a submission that waits, or has an unknown outcome, is near or past',
+    message: 'the legal deadline of an unfinished submission is near or past',
     identifiedBy: ['invio', 'scadenza', 'minuti'],
     subject: 'Invio non ancora concluso, scadenza vicina',
-    text: 'L’invio indicato aspetta di partire, è in corso, o è di esito sconosciuto: lo stato è in GET ' +
-      `/api/v1/invii/{id}. ${RISK} ${DECIDE}`
+    text: 'L’invio indicato aspetta di partire, è in corso, è di esito sconosciuto o è da verificare: lo stato è in ' +
+      `GET /api/v1/invii/{id}. ${RISK} ${DECIDE}`
   },
   'missing-receipt': {
     message: 'the receipt of a day with acquired guests is missing',
@@ -165,11 +165,12 @@ const ALARM_KINDS = {
       'Poi inviare gli ospiti ancora da comunicare.'
   },
   'broken-chain': {
-    message: 'the hash chain of the ledger is broken: rows were altered',
+    message: 'the ledger failed its verification: rows are altered or missing, or the chain head is unreadable',
     identifiedBy: [],
-    subject: 'Il registro degli invii è stato alterato',
-    text: 'Una verifica ha trovato righe alterate nel registro. GET /api/v1/invii/verifica dice quali. Conservare ' +
-      'una copia della base dati e confrontare le ricevute prima di inviare ancora.'
+    subject: 'La verifica del registro degli invii è fallita',
+    text: 'Nel registro mancano righe o sono state alterate, oppure il file ledger-chain.json non si può leggere. ' +
+      'GET /api/v1/invii/verifica indica il primo errore. Conservare una copia della base dati e confrontare le ' +
+      'ricevute prima di inviare ancora.'
   }
 } as const satisfies Readonly<Record<string, Kind>>
 
@@ -186,10 +187,10 @@ type Content = Omit<Mail, 'to'>
 interface Letter { subject: string, paragraphs: readonly string[], sections: readonly Section[] }
 interface Section { title: string, lines: readonly string[] }
 
-/** Maximum number of cases listed in a mail. The mail gives only the number of the other cases. */
+/** Maximum number of cases listed in a section of a mail. Its last line counts the other cases. */
 const MAX_LINES = 100
 
-/** The mail of an alarm, with the cases and advice. Italian, no names. */
+/** The mail of an alarm, with the cases and advice. In Italian, without names of persons. */
 export function alarmMail (kind: AlarmKind, cases: readonly AlarmFacts[], mode: 'sandbox' | 'production'): Content {
   const { subject, text } = kindOf(kind)
   return letter({ subject, paragraphs: [text], sections: [{ title: 'Riguarda', lines: cases.map(describe) }] }, mode)

@@ -2,6 +2,7 @@ import { and, asc, eq, inArray, lte, or, sql } from 'drizzle-orm'
 import { invii } from '#drizzle/tables/ledger.ts'
 import { DECIDABLE_STATES, LIVE_ROW_OUTCOMES, UNFINISHED_STATES } from '#schemas/submission.ts'
 import type { Database } from '#src/database/connect.ts'
+import { dayWithArticle } from '#src/lib/day-with-article.ts'
 import { addDays, dayInRome, instantInRome, type Day } from '#src/lib/time.ts'
 import { daysWithoutReceipt, RECEIPT_WINDOW_DAYS } from '../../receipts/receipt-days.ts'
 import type { WatchContext } from '../ledger-context.ts'
@@ -12,7 +13,7 @@ import type { AlarmCase, NotifierOptions } from './alarm-notifier.ts'
 import { allarmi } from '#drizzle/tables/alloggiati.ts'
 import type { Mail } from '#src/services/mail/queue.ts'
 import { describe, letter } from './alarm-kinds.ts'
-import { withPlaces } from './alarm-places.ts'
+import { withDetails } from './alarm-details.ts'
 
 const MINUTE_MS = 60_000
 /** Minutes before the legal deadline at which an alarm is raised, longest first. */
@@ -22,8 +23,8 @@ const RECEIPT_DAYS = [2, 7, 25]
 const RECEIPT_HOUR = 12
 
 /**
- * Raises alarms for every threshold that has passed. Idempotent, because the database records raised alarms. So any
- * process may call it at any time.
+ * Raises the alarms that are due: missing receipts, near deadlines, submissions that wait for a decision, a suspension.
+ * Idempotent, because the database records raised alarms. So any process may call it at any time.
  */
 export async function raiseTimedAlarms (context: WatchContext): Promise<void> {
   const { alarm } = context
@@ -49,7 +50,7 @@ async function missingReceipts ({ db, clock, mode }: WatchContext, now: Date): P
   })
 }
 
-/** The submission refused a guest without a booking who is in no later submission. Other alarms cover bookings. */
+/** The service refused a guest without a booking, and no live row has the same guest. Other alarms cover bookings. */
 const hasRefusedGuests = sql`exists (
   select from invii_schedine s
   where s.invio_id = ${invii}.id and s.esito = 'rifiutata' and s.prenotazione_id is null and not exists (
@@ -59,7 +60,7 @@ const hasRefusedGuests = sql`exists (
   )
 )`
 
-/** Finds near deadlines of unsent guests, and of submissions in progress or with an unknown outcome. */
+/** Finds near deadlines of unsent guests, and of unfinished submissions. */
 async function nearDeadlines (
   { db, keys, clock, mode }: WatchContext, now: Date
 ): Promise<Record<'unsent' | 'open', AlarmCase[]>> {
@@ -94,7 +95,7 @@ async function nearDeadlines (
   }
 }
 
-/** The case for the last threshold that has passed. It has the day of the threshold, so its alarm is raised once. */
+/** The case for the last threshold that has passed, if any. Its day is the threshold's, so one alarm is raised. */
 function atThreshold (deadline: Date, now: Date, about: AlarmCase): AlarmCase[] {
   const minuti = DEADLINE_MINUTES.findLast((minutes) => dueAt(deadline, minutes) <= now)
   if (minuti === undefined) return []
@@ -141,18 +142,18 @@ export async function mailEveningSummary (context: Evening): Promise<void> {
 }
 
 async function linesOf (
-  db: Database, bookings: Awaited<ReturnType<typeof unfiledBookings>>, prolonged: boolean
+  db: Database, bookings: Awaited<ReturnType<typeof unfiledBookings>>, isProlonged: boolean
 ): Promise<string[]> {
-  const cases = bookings.filter(({ isProlonged }) => isProlonged === prolonged)
+  const cases = bookings.filter((booking) => booking.isProlonged === isProlonged)
     .map(({ bookingId, arrival, unsent, deadline }) => ({
       prenotazione: bookingId, ospiti_mancanti: unsent, giorno: arrival, scadenza: deadline.toISOString()
     }))
-  return (await withPlaces(db, cases)).map(describe)
+  return (await withDetails(db, cases)).map(describe)
 }
 
 async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail, 'to'> | undefined> {
   const today = clock.today()
-  // Leaves out guests of an unfinished submission, because a host who sees them as unsent would send them again.
+  // Leaves out guests of an unfinished submission, because a host who sees them as unsent would try to send them again.
   const bookings = (await unfiledBookings({ db, keys, mode, today })).filter(({ unsent }) => unsent > 0)
   const submissions = await db.select({ invio: invii.id, ricevuta: invii.ricevuta }).from(invii)
     .where(and(scopeOf(mode), inArray(invii.stato, DECIDABLE_STATES))).orderBy(asc(invii.id))
@@ -163,7 +164,7 @@ async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail
       title: 'Proroghe: ospiti che restano, con notti non ancora comunicate',
       lines: await linesOf(db, bookings, true)
     },
-    { title: 'Invii che aspettano una persona', lines: (await withPlaces(db, submissions)).map(describe) },
+    { title: 'Invii che aspettano una persona', lines: (await withDetails(db, submissions)).map(describe) },
     {
       title: 'Giorni con ospiti acquisiti e senza ricevuta',
       lines: days.map(({ account, day }) => describe({ giorno: day, utente: account }))
@@ -171,5 +172,5 @@ async function summarize ({ db, keys, clock, mode }: Evening): Promise<Omit<Mail
   ].filter(({ lines }) => lines.length > 0)
   if (sections.length === 0) return undefined
   const paragraphs = ['Ciò che resta da fare questa sera per le comunicazioni alla Polizia.']
-  return letter({ subject: `riepilogo del ${today}`, paragraphs, sections }, mode)
+  return letter({ subject: `riepilogo ${dayWithArticle('del', today)}`, paragraphs, sections }, mode)
 }

@@ -5,7 +5,7 @@ import { invii, invii_schedine as schedine } from '#drizzle/tables/ledger.ts'
 import type { RowOutcome, State } from '#schemas/submission.ts'
 import type { Executor } from '#src/database/connect.ts'
 import { isTransient } from '#src/database/problems.ts'
-import { alarmFolder } from '../alarms/alarm-notifier.ts'
+import { alarmUnwritableFolder } from '../alarms/alarm-notifier.ts'
 import { announce, SendQueueClosed, type LedgerContext, type QueueEntry } from '../ledger-context.ts'
 import { LEASE } from '../moves.ts'
 import { readRows, type Row } from '../submission-rows.ts'
@@ -13,7 +13,7 @@ import {
   claimSubmission, excludeRefused, leaveReady, putBack, releaseUnsent, renewLease, waitForSendSlot, waitForTestSlot,
   wasDispatched, type Caller, type Claim, type NotSent
 } from './claim.ts'
-import { dispatch, NotDispatched, type Attempt } from './commit-attempt.ts'
+import { commitAttempt, NotDispatched, type Attempt } from './commit-attempt.ts'
 import { folderVerdict, makeTestCall, send, type SendCall } from './police-call.ts'
 import { recordVerdict } from './record-verdict.ts'
 
@@ -34,7 +34,7 @@ export interface RowResult {
   dettaglio?: string | null
 }
 
-/** The result of one attempt. `again`: the submission is ready as before, and still in the send queue. */
+/** The result of one run. `again`: the submission is ready as before, and still in the send queue. */
 type RunResult = NotSent | 'again' | undefined
 
 /** The rows that passed the test call, and the call's token. `at` is the time of the call on the monotonic clock. */
@@ -42,9 +42,10 @@ interface Tested { token: string, rows: readonly Row[], at: number }
 
 /**
  * Takes a `pronto` submission through all steps to its outcome: queue slot, claim, login, test call, send slot,
- * connection, commit, Send. Any process may call it for any submission at any time, because a worker without the claim
- * only returns the state. On shutdown, undispatched submissions stay ready.
- * @param caller the waiting caller. An unsendable submission is freed at once if a caller waits, otherwise retried
+ * connection, commit, Send. Any process may call it for any submission of the account at any time, because a worker
+ * without the claim only returns the state. On shutdown, undispatched submissions stay ready.
+ * @param caller the caller, or whether one waits. An unsendable submission is given up if a caller waits, otherwise
+ * retried
  */
 export async function carryOut (
   context: LedgerContext, id: number, caller: Caller | boolean
@@ -52,19 +53,19 @@ export async function carryOut (
   const { db, sendQueue, name } = context
   const entry = sendQueue.enter(id)
   const keepWaiting = typeof caller === 'boolean' ? () => caller : () => caller.keepWaiting()
-  let tried: RunResult = 'again'
+  let result: RunResult = 'again'
   try {
-    while (tried === 'again') {
+    while (result === 'again') {
       Object.assign(entry, { has: null, wants: null })
-      tried = await tryOnce(context, entry, { id, token: `${name}/${randomUUID()}`, caller: { keepWaiting } })
+      result = await runOnce(context, entry, { id, token: `${name}/${randomUUID()}`, caller: { keepWaiting } })
     }
   } finally {
     sendQueue.leave(entry)
   }
-  return { ...await readResult(db, id), ...tried }
+  return { ...await readResult(db, id), ...result }
 }
 
-async function tryOnce (context: LedgerContext, entry: QueueEntry, claim: Claim): Promise<RunResult> {
+async function runOnce (context: LedgerContext, entry: QueueEntry, claim: Claim): Promise<RunResult> {
   try {
     await waitForTestSlot(context, entry)
   } catch (err) {
@@ -85,7 +86,7 @@ async function sendClaimed (context: LedgerContext, entry: QueueEntry, claim: Cl
       return {}
     }
     context.log.error({ err, invio: claim.id }, 'a submission could not be processed')
-    // Before the dispatch this frees the submission. Later it has no effect, and the sweep records the attempt.
+    // After the dispatch this has no effect, and the sweep records the attempt.
     return releaseUnsent(context, claim, { errore: 'errore interno' })
   }
 }
@@ -160,11 +161,11 @@ async function sendTested (
   const beforeWrite = async () => {
     announce('connected', id)
     try {
-      await dispatch(context, claim, attempt)
+      await commitAttempt(context, claim, attempt)
     } catch (err) {
       if (err instanceof NotDispatched) notDispatched = err
       if (notDispatched === undefined || notDispatched.reason === 'not-noted') {
-        log.error({ err, invio: id }, 'a dispatch failed: nothing is sent')
+        log.error({ err, invio: id }, 'an attempt could not be committed or noted: nothing is sent')
       }
       throw err
     }
@@ -189,11 +190,11 @@ async function sendTested (
   if (!dispatched && !await retryTransient(() => wasDispatched(db, claim, numero))) {
     return retryTransient(() => releaseUnsent(context, claim, verdict))
   }
-  // From here the caller keeps waiting until the verdict is recorded.
+  // A caller who still waits is asked to wait until the verdict is recorded.
   caller.keepWaiting()
   await retryTransient(() => recordVerdict(context, { id, numero, rows }, verdict, () => !caller.keepWaiting()))
   announce('recorded', id)
-  await alarmFolder(context, notDispatched?.cause)
+  await alarmUnwritableFolder(context, notDispatched?.cause)
   return { causa: verdict.causa, errore: verdict.errore }
 }
 

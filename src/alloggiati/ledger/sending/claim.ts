@@ -40,10 +40,10 @@ const QUIET_POLL_MS = 1000
 const SLOT_POLL_MS = 50
 
 /**
- * Claims a submission that is `pronto`. Several submissions of an account may be claimed, because only the send slot is
- * exclusive, which they take later. If a booking changed meanwhile, its rows are outdated, and the submission is given
- * up.
- * @returns undefined when the claim succeeded
+ * Claims a submission that is `pronto`. Several submissions of an account may be claimed at once. Only the send slot,
+ * which they take later, is exclusive. If a booking changed meanwhile, its rows are outdated, and the submission is
+ * given up.
+ * @returns undefined when the claim succeeded, else the reason for not sending
  */
 export async function claimSubmission (context: LedgerContext, claim: Claim): Promise<NotSent | undefined> {
   const { db, name, clock, service } = context
@@ -76,7 +76,7 @@ export async function claimSubmission (context: LedgerContext, claim: Claim): Pr
   return notSent
 }
 
-/** Bookings of the submission that changed since its creation, or now belong to another account. */
+/** Bookings of the submission that changed since its creation or resend, or now belong to another account. */
 export async function outdatedBookings (
   { accountOf, service }: Pick<LedgerContext, 'accountOf' | 'service'>, tx: Executor, id: number
 ): Promise<number[]> {
@@ -174,7 +174,7 @@ export async function waitForTestSlot ({ db, clock, sendQueue }: LedgerContext, 
 
 /**
  * Waits until the account has no other submission in flight, in this process (in the order of arrival) or in another.
- * While it waits, it only renews the lease. The dispatch fails if another submission is in flight.
+ * While it waits, it only renews the lease. The commit of the attempt fails if another submission is in flight.
  * @returns false when another worker has taken the submission
  * @throws SendQueueClosed
  */
@@ -197,7 +197,7 @@ async function isInFlight (db: Executor, account: string): Promise<boolean> {
 
 /**
  * Excludes the rows that the test call refused, and the rest of their family or group. The police accepts no member
- * without its leader, not even later. If an earlier attempt may have been acquired, nothing is split and a person
+ * without its leader, not even later. If an earlier attempt may have been acquired, no row is excluded and a person
  * decides.
  * @returns the rows to send. None if all are refused, which ends the submission, if a person decides, or if another
  * worker has taken it

@@ -10,11 +10,11 @@ import { sumNights, type Row } from '../submission-rows.ts'
 import { checkSuspension, currentSuspension } from '../suspension.ts'
 import { isQuiet, outdatedBookings, type Claim } from './claim.ts'
 
-/** Maximum time that the service takes to process a call that it has received. */
+/** Assumed maximum time until the service has processed a call. Later it never processes the call. */
 const DELIVERY_MS = 10 * 60_000
-/** Maximum lag of the service's clock behind the clock of this server. Around midnight the day is uncertain. */
+/** Assumed maximum difference between the clocks of the service and of this server. */
 export const CLOCKS_MS = 2 * 60_000
-/** Maximum time from commit to first byte. A process that was paused for longer must not write. */
+/** Maximum time from the attempt's timestamp to the first byte. A process that was paused for longer must not write. */
 const WRITE_WITHIN_MS = 5000
 const WHY = 'punto di non ritorno'
 
@@ -38,9 +38,9 @@ export class NotDispatched extends Error {
 /**
  * Commits the attempt durably, before the first byte is written. Runs after the connection is open. If it throws,
  * nothing is sent.
- * @throws NotDispatched
+ * @throws NotDispatched, errors of the database, and an error if the commit took too long
  */
-export async function dispatch (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
+export async function commitAttempt (context: LedgerContext, claim: Claim, attempt: Attempt): Promise<void> {
   const { db, chainHead } = context
   const { end, started } = await begin(context, claim, attempt).catch(async (err: unknown) => {
     if (postgresError(err)?.constraint_name === 'invii_un_volo') throw new NotDispatched('in-flight')

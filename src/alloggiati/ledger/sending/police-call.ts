@@ -58,7 +58,7 @@ export function classifyReply ({ esito, result, httpStatus, raw }: SendReply, ro
   }
 }
 
-/** The verdict of a call without a usable reply: `non_inviato` only if the transport proves it. */
+/** The verdict of a call without a usable reply: `non_inviato` only if the service certainly did not process it. */
 export function classifyFailure (err: unknown, rows: number): Verdict {
   if (!(err instanceof SoapTransportError)) return { ...unknownVerdict(rows), errore: 'errore interno' }
   const unserved = err.kind === 'http-status' && err.httpStatus !== undefined && NEVER_SERVED.has(err.httpStatus)
@@ -112,9 +112,9 @@ export interface SendCall { lines: readonly string[], id_appartamento: number | 
 interface TestCall { token: string | null, verdict: Verdict }
 
 interface TestCallOptions {
-  /** Aborts the test call. */
+  /** Aborts the login and the test call. */
   signal: AbortSignal
-  /** Runs after the login. If it returns false, the worker makes no test call. */
+  /** Runs after each login. If it returns false, no test call is made. */
   loggedIn?: () => Promise<boolean>
 }
 

@@ -15,19 +15,19 @@ import { sumNights, type Row } from '../submission-rows.ts'
 /** An attempt: submission, number, and the rows sent. */
 interface Attempt { id: number, numero: number, rows: readonly Pick<Row, 'indice' | 'permanenza'>[] }
 
-/** The note, in Italian, of an attempt whose process was killed. */
+/** The error text, in Italian, of an attempt whose outcome was not recorded in time. */
 export const NOT_RECORDED =
   'l’esito non è stato scritto in tempo: il processo si è interrotto, o l’archivio non era raggiungibile'
 
-/** Final states in which not all rows were acquired. */
+/** States after a verdict in which rows were refused or not sent. */
 const REFUSED_STATES = ['rifiutato', 'parziale', 'non_inviato'] as const satisfies State[]
 
 /**
  * Records the verdict of a call and moves the submission. A late reply still counts for a submission of unknown
- * outcome. A late `K` stops a resend that a person decided meanwhile. If the resend was already sent, the guests may be
+ * outcome. A late `K` stops a resend that was decided meanwhile. If the resend was already sent, the guests may be
  * acquired twice, and an alarm is raised.
  * @param retry returns true when no caller waits. Then a submission that was certainly not sent is retried. Called
- * under the locks
+ * under the locks, and again after the commit
  */
 export async function recordVerdict (
   { db, keys, alarm, name }: LedgerContext, attempt: Attempt, verdict: Verdict, retry: () => boolean
@@ -68,7 +68,7 @@ export async function mayBeAcquired (db: Executor, id: number): Promise<boolean>
 }
 
 /**
- * Adds an observation of an attempt. A final outcome from a receipt or a decision is kept, and the reply is stored as
+ * Adds an observation of an attempt. A final outcome from a receipt or a decision is kept. Then the reply is stored as
  * an additional observation `?`.
  * @returns whether the reply contradicts the final outcome
  */
@@ -216,7 +216,7 @@ export function nextStates (facts: VerdictFacts): State[] {
   return STATES_AFTER[stato]?.(facts) ?? []
 }
 
-/** For a submission that waits for a resend decided by a person. A late `K` stops the resend. */
+/** For a submission that waits for a resend. A late `K` stops the resend. */
 function afterClaimOrBefore (facts: VerdictFacts): State[] {
   return facts.verdict === 'K' ? ['da_verificare', ...ifAllAcquired(facts)] : []
 }
