@@ -9,7 +9,7 @@ import { decode } from '../codec/codec.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import type { Excess } from '../sent-errors.ts'
 import { fingerprint, type Fingerprints, type Guest } from './fingerprints.ts'
-import { readAccounts } from './coverage-rows.ts'
+import { accountsByArrival } from './coverage-rows.ts'
 import type { WatchContext } from './ledger-context.ts'
 import { maskLine, scopeOf } from './read-ledger.ts'
 import { assignGuests, mayBelongTo, rowsBeforeArrival, unmatchedRows } from './sent-guests.ts'
@@ -23,9 +23,12 @@ export interface Conflict {
   duplicate: Duplicato
   /** Outcome and booking of the earlier row. Null for a duplicate within the list. */
   earlier: { esito: RowOutcome, prenotazione_id: number | null } | null
-  /** Certainly the same person. No confirmation lifts this conflict, so that none can send a guest twice. */
+  /** Certainly the same person. No confirmation lifts this conflict, so that the person is not sent twice. */
   certain: boolean
-  /** The arrival with which the guest was sent for this booking, before the booking was moved. */
+  /**
+   * The other arrival with which the guest was sent: for this booking, before it was moved, or, without a booking, for
+   * overlapping nights.
+   */
   movedFrom?: Day
 }
 
@@ -38,9 +41,9 @@ export async function findConflicts (
   db: Executor, keys: Keys, mode: Mode, guests: readonly Guest[]
 ): Promise<Conflict[]> {
   const { data_arrivo: arrival } = guests[0]!
-  const names = (await readAccounts({ db, mode }, [arrival])).get(arrival) ?? []
+  const accountNames = (await accountsByArrival({ db, mode }, [arrival])).get(arrival) ?? []
   const printsOf = (account: string) => guests.map((guest) => fingerprint(keys, account, guest))
-  const accounts = names.map((account) => ({ account, prints: printsOf(account) }))
+  const accounts = accountNames.map((account) => ({ account, prints: printsOf(account) }))
   const live = await readLive(db, arrival, accounts)
   const earlier = accounts.flatMap(({ account, prints }) =>
     earlierConflicts(prints, live.filter(({ utente }) => utente === account)))
@@ -74,7 +77,10 @@ function earlierConflicts (prints: readonly Fingerprints[], live: readonly LiveR
   })
 }
 
-/** Whether the person is certainly the same: same names and document, or exactly the same names without a document. */
+/**
+ * Whether the person is certainly the same: same names, birth date and document. If one of the two has no document,
+ * exactly the same names and birth date.
+ */
 function isCertain (row: Fingerprints, { identita, documento }: Fingerprints, samePerson: boolean): boolean {
   if (row.documento === null || documento === null) return row.identita.equals(identita)
   return samePerson && row.documento.equals(documento)
@@ -137,9 +143,9 @@ function recordOf (keys: Keys, { id, indice, riga }: { id: number, indice: numbe
 
 /**
  * Finds guests who were sent for their booking with another arrival, before the booking was moved. Fingerprints include
- * the arrival, so the fingerprints of these rows are recomputed with the new arrival. The police has the earlier day,
- * so a Send needs a confirmation. An earlier period of the same stay is not a conflict, because the guest stays longer.
- * A row before the guest's own arrival is a conflict, because the arrival was corrected.
+ * the arrival, so the fingerprints of these rows are recomputed with the new arrival. The police has the other arrival,
+ * so a Send needs a confirmation. Another period of the same stay is not a conflict, because the guest stays longer. A
+ * row before the guest's own arrival is a conflict, because the arrival was corrected.
  * @param saved the saved guests of each booking
  */
 export async function findMoved (
@@ -202,9 +208,9 @@ export interface Addition {
 }
 
 /**
- * Finds bookings whose live rows would exceed their number of guests in one night. Rows of a moved booking count in
- * every night. Also finds bookings with a sent guest who is no longer saved.
- * A guest corrected after the Send has new fingerprints, and could be sent twice.
+ * Finds bookings whose live rows and guests to send together exceed their number of guests in one night. Rows of a
+ * moved booking count in every night. Also finds bookings with a sent guest who is no longer saved: a guest corrected
+ * after the Send has new fingerprints, and could be sent twice.
  */
 export async function findExcess (
   db: Executor, keys: Keys, mode: Mode, arrival: Day, additions: readonly Addition[]
@@ -228,7 +234,7 @@ export async function findExcess (
 /** A booking with live rows of another account for the same nights, and the reference of one such submission. */
 export interface Elsewhere { prenotazione_id: number, ricevuta: string }
 
-/** Finds a booking whose guests were sent with another account, when its unit was in another establishment. */
+/** Finds the first booking with guests who were sent with another account, for the same nights. */
 export async function findElsewhere (
   db: Executor, { account, mode }: { account: string, mode: Mode }, arrival: Day, additions: readonly Addition[]
 ): Promise<Elsewhere | undefined> {
@@ -258,7 +264,7 @@ export function peakOfRows (rows: readonly (Nights & { guest: object })[], arriv
 
 export type BookingRow = Awaited<ReturnType<typeof readBookingRows>>[number]
 
-/** The live rows of bookings in the 30 nights around an arrival, of every account. */
+/** The live rows of bookings, of every account, that arrive less than 30 days before or after an arrival. */
 export async function readBookingRows (db: Executor, mode: Mode, arrival: Day, bookings: readonly number[]) {
   if (bookings.length === 0) return []
   return db

@@ -13,7 +13,7 @@ import type { WatchContext } from './ledger-context.ts'
 import { provesDay } from '../receipts/receipt-days.ts'
 import { scopeOf } from './read-ledger.ts'
 
-/* Reads the live rows with which guests of bookings are compared. */
+/* Reads the live rows that are compared with the guests of bookings. */
 
 /** Context of a comparison, as of `today`. */
 export type Comparison = Pick<WatchContext, 'keys' | 'mode'> & { db: Executor, today: Day }
@@ -41,10 +41,13 @@ export interface SentRow extends Candidate {
   esito: RowOutcome
   /** Its submission may still be acquired. */
   isUnfinished: boolean
-  /** A stored receipt counts every acquired row of its submission. */
+  /** Its submission is `ricevuto`, or was acquired and has the complete receipts of each possible day. */
   isReceipted: boolean
   stato: State
-  /** The first day on which the service may have counted it, if possible without a receipt. Null if not sent. */
+  /**
+   * The first day without a receipt on which the service may have counted it, else the first such day. Null if not
+   * sent, or if its submission is `ricevuto`.
+   */
   giorno: Day | null
   /** The questura was asked to correct the row. */
   isCorrected: boolean
@@ -83,7 +86,8 @@ export async function readRowsOfNoStay (
   return rows.filter(({ prenotazione_id: id }) => id === null || !existing.has(id))
 }
 
-export async function readAccounts (
+/** Finds, for each arrival, the accounts that have a submission with it. */
+export async function accountsByArrival (
   { db, mode }: Pick<Comparison, 'db' | 'mode'>, arrivals: readonly Day[]
 ): Promise<ReadonlyMap<Day, string[]>> {
   if (arrivals.length === 0) return new Map()
@@ -113,7 +117,7 @@ function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: 
       i.data_arrivo::text as data_arrivo, encode(s.impronta_identita, 'hex') as identita,
       encode(s.impronta_persona, 'hex') as persona, encode(s.impronta_documento, 'hex') as documento,
       ${inArray(sql`i.stato`, UNFINISHED_STATES)} as "isUnfinished",
-      -- A row of a submission with its receipt needs no check of its calls. Around midnight either receipt may count.
+      -- A call around midnight may be on either of two receipts, so both must be stored.
       i.stato = 'ricevuto' or c.provato as "isReceipted", i.stato, c.giorno,
       q.corretta as "isCorrected", ${isOwn}::boolean as "isOwn", ${isCurrent} or q.corretta as "isTrusted"
     from ${rows}
@@ -141,7 +145,7 @@ function readRows ({ db, mode }: Comparison, { rows, isOwn, isCurrent, where }: 
  * The CTEs for `coperte`: the ids of stays whose nights until today are certainly covered. They read the stays from
  * `pagina` (`id`, `check_in`, `numero_notti`, `numero_ospiti`, `schedine_cambiate_il`). A stay is covered if enough
  * guests were sent after its last change, and receipts count them. Nearly all past bookings qualify, so only the
- * others need `coverageCounter`.
+ * others need `stayComparer`.
  *
  * One query reads all submissions of the page's period. This is much cheaper than one query per booking.
  */
@@ -171,8 +175,8 @@ export function surelyCovered ({ mode, today }: Pick<Comparison, 'mode' | 'today
 }
 
 /**
- * Finds submissions of these bookings that are being sent, or have an unknown outcome. An ended submission counts as
- * well if one of its rows has an unknown outcome.
+ * Finds unfinished submissions of these bookings. An ended submission counts as well if one of its rows has an unknown
+ * outcome, unless an administrator cancelled it.
  */
 export async function openSubmissions (db: Executor, ids: readonly number[]) {
   if (ids.length === 0) return []
@@ -184,7 +188,10 @@ export async function openSubmissions (db: Executor, ids: readonly number[]) {
   return found.map(({ prenotazione_id: id, stato }) => ({ prenotazione_id: id!, isUnknown: !isUnderWay(stato) }))
 }
 
-/** The times at which the receipts of these submissions arrived. A call around midnight needs both days' receipts. */
+/**
+ * The times from which receipts cover these submissions. A call around midnight needs both days' receipts. Without
+ * stored receipts, the time at which the submission became `ricevuto` counts.
+ */
 export async function receiptTimes (db: Executor, ids: readonly number[]): Promise<ReadonlyMap<number, Date>> {
   if (ids.length === 0) return new Map()
   const found = await db.execute<{ id: number, ms: number }>(sql`

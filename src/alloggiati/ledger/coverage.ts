@@ -3,7 +3,8 @@ import { nightsOf, savedGuests, staysById } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 import {
-  openSubmissions, readAccounts, readOwnRows, readRowsOfNoStay, receiptTimes, type Comparison, type Prints, type SentRow
+  accountsByArrival, openSubmissions, readOwnRows, readRowsOfNoStay, receiptTimes, type Comparison, type Prints,
+  type SentRow
 } from './coverage-rows.ts'
 import { fingerprint, guestAt, type SavedGuest } from './fingerprints.ts'
 import { fillPlaces, isOfGuests, isPlaceFilled } from './places.ts'
@@ -12,21 +13,21 @@ import {
 } from './stay-nights.ts'
 
 /*
- * Counts the guests of a booking who are acquired, or on a receipt. Each guest is compared with the rows sent for the
- * booking, and with rows that have no booking or whose booking was deleted.
+ * Compares the guests of a booking with the rows sent for the booking, and with rows that have no booking or whose
+ * booking was deleted or is not confirmed. Shows which guests are acquired, or on a receipt.
  */
 
 /** Number of stays that are compared in one batch, to limit memory. */
 const CHUNK = 500
 
-/** The saved guests of a stay, and the rows that may belong to them. `own` contains all rows sent for the stay. */
+/** The saved guests of a stay, and the rows that may belong to them. `own` contains all live rows of the stay. */
 interface Compared extends ComparedStay { saved: readonly SavedGuest[], own: readonly SentRow[] }
 
 /**
  * Compares stays in chunks. A row without a booking counts for one stay only: the first one that the returned function
  * compares. So a booking that was deleted and entered again is matched with the rows of its guests.
  */
-export function coverageCounter (comparison: Comparison) {
+export function stayComparer (comparison: Comparison) {
   const adopted = new Set<string>()
 
   /** @returns the results of `report`, one per stay */
@@ -43,7 +44,7 @@ export function coverageCounter (comparison: Comparison) {
   }
 }
 
-/** Compares one stay. @see coverageCounter */
+/** Compares one stay. @see stayComparer */
 export async function compareStay (comparison: Comparison, stay: Stay): Promise<ComparedStay> {
   const [compared] = await compare(comparison, [stay])
   return compared!
@@ -99,7 +100,7 @@ async function readOthers (
   comparison: Comparison, found: readonly Found[], arrivals: readonly ReadonlySet<Day>[]
 ): Promise<SentRow[]> {
   const days = found.flatMap(({ saved }, at) => saved.length === 0 ? [] : [...arrivals[at]!])
-  const accounts = await readAccounts(comparison, days)
+  const accounts = await accountsByArrival(comparison, days)
   const added = found.flatMap(({ saved, guests }, at) => saved.flatMap((guest, place) => {
     const prints = [...arrivals[at]!].flatMap((day) =>
       (accounts.get(day) ?? []).map((account) => ({ ...printsOf(comparison, account, day, guest), day })))
@@ -110,8 +111,8 @@ async function readOthers (
 }
 
 /**
- * The row, if its arrival is within the stay. An arrival outside the stay means that the stay was moved. Such a row
- * counts only after a host has asked the questura to correct it, and then from the arrival of the stay.
+ * The row, if its arrival is within the stay, or less than 30 days after the check-in. Another arrival means that the
+ * stay was moved. Such a row counts only after a host has asked the questura to correct it, and then from the check-in.
  */
 function inStay ({ check_in, numero_notti }: Stay, row: SentRow): SentRow[] {
   const end = addDays(check_in, Math.max(numero_notti, MAX_DECLARED_NIGHTS))
@@ -141,22 +142,22 @@ export function isLive (row: SentRow): boolean {
   return row.isUnfinished || isFiled(row.esito) || (isUnresolved(row.esito) && row.stato !== 'annullato')
 }
 
-/** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. Document images use the other values too. */
+/** Coverage of a guest. `ricevuto`: acquired and on a stored receipt. */
 type GuestStatus =
   | { stato: 'ricevuto', dal: Date }
   | { stato: 'in_attesa_di_ricevuta' | 'senza_ricevuta' | 'altro_arrivo' | 'mai_inviata' }
 
 export interface BookingCoverage {
-  /** A guest of the booking may still be acquired, or the outcome is unknown. Null if neither. */
+  /** `invio_aperto`: a submission is in progress. `esito_sconosciuto`: only unknown outcomes. Null: neither. */
   open: 'invio_aperto' | 'esito_sconosciuto' | null
   /** @param place 0-based place of the guest in the booking */
   guest (place: number): GuestStatus
 }
 
 /**
- * Returns the time since which a receipt covers each guest. A guest is covered by the guest's own row. All guests are
- * covered if the rows cover the booking's number of guests. For stays of more than 30 nights the first 30 count.
- * Bookings that do not exist are omitted.
+ * Returns the status of each guest of these bookings. A guest is covered by the guest's own row. All guests are covered
+ * if the rows cover the booking's number of guests. For stays of more than 30 nights the first 30 count. Bookings that
+ * do not exist are omitted.
  */
 export async function coverageOf (
   comparison: Comparison, ids: readonly number[]
@@ -192,17 +193,17 @@ function openness (areUnknown: readonly boolean[], rows: readonly SentRow[]): Bo
   return areUnknown.every(Boolean) ? 'esito_sconosciuto' : 'invio_aperto'
 }
 
-/** The rows of the first arrival, without rows of a later period of the same guests. */
+/** The rows that begin in the first 30 nights of the stay, or on the own arrival of a guest. */
 function firstRows ({ stay: { check_in }, days, rows }: Compared): readonly SentRow[] {
   const until = addDays(check_in, MAX_DECLARED_NIGHTS)
   return rows.filter((row) => row.data_arrivo < until || days.some(({ arrival }) => arrival === row.data_arrivo))
 }
 
 function coverageStatus (
-  compared: Compared, near: readonly SentRow[], times: ReadonlyMap<number, Date>
+  compared: Compared, first: readonly SentRow[], times: ReadonlyMap<number, Date>
 ): BookingCoverage['guest'] {
   const all = [...compared.guests.keys()]
-  const rows = rowsOfArrivals(compared, all, near)
+  const rows = rowsOfArrivals(compared, all, first)
   const places = {
     numero_ospiti: all.length + unsavedGuests(compared.stay.numero_ospiti, compared.days),
     guests: all.map((place) => printsOfArrival(compared, place))

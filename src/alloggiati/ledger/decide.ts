@@ -1,7 +1,7 @@
 import { and, asc, eq, inArray, max, type SQL } from 'drizzle-orm'
 import { invii_decisioni as decisions, invii_correzioni as corrections } from '#drizzle/tables/decisions.ts'
 import {
-  invii, invii_esiti as observations, invii_schedine as schedine, invii_tentativi as made
+  invii, invii_esiti as observations, invii_schedine as schedine, invii_tentativi as attemptTable
 } from '#drizzle/tables/ledger.ts'
 import type { FieldError } from '#schemas/common.ts'
 import { lockForShare } from '#src/bookings/index.ts'
@@ -23,7 +23,7 @@ import { sumNights } from './submission-rows.ts'
 import type { InvioDetail } from '#schemas/invio.ts'
 import { arrivalWindowOpen } from '../deadlines.ts'
 
-/** The target state of each decision, and the reason that the chain records. */
+/** The target state of each decision, and the beginning of the reason that the chain records. */
 const TARGETS: Readonly<Record<DecisionName, { a: State, perche: string }>> = {
   reinvia: { a: 'pronto', perche: 'decisione: inviare di nuovo, rischio accettato' },
   acquisito: { a: 'acquisito', perche: 'prova o decisione: acquisito' },
@@ -48,9 +48,9 @@ export function decisionErrors ({ decisione, protocollo }: Readonly<Record<strin
 }
 
 /**
- * Records a person's decision on a submission, and moves the submission in the same transaction. Only a submission that
- * waits, or that no rule can settle, can be decided. When two persons decide concurrently, the second decision is
- * refused, because its version is stale.
+ * Records a person's decision on a submission, and moves the submission in the same transaction. A person can decide
+ * only on a submission that no rule can settle, and cancel one that waits. When two persons decide concurrently, the
+ * second decision is refused, because its version is stale.
  * @throws InvioNonTrovato, InvioCambiato, NullaDaDecidere, DecisioneNonPossibile, CampiNonValidi,
  * RegistroNonDisponibile, and errors of `beforeReady` hooks
  * @returns the account of the submission
@@ -65,20 +65,19 @@ export async function decide (
   const { actor: chi } = author
   return await db.transaction(async (tx) => {
     if (decisione === 'reinvia') for (const hook of beforeReady) await hook(tx)
-    // Lock the bookings before the chain, as every Send does, to prevent deadlocks.
-    const isCancelled = decisione === 'reinvia' && await hasCancelledBooking(tx, id)
+    // Lock the bookings before the chain, as `reserve` does, to prevent deadlocks.
+    const isUnconfirmed = decisione === 'reinvia' && await hasUnconfirmedBooking(tx, id)
     await lockChain(tx)
     const [submission] = await tx.select().from(invii).where(and(scope, eq(invii.id, id))).for('update')
     if (!submission) throw new InvioNonTrovato()
     const { stato, data_arrivo, utente } = submission
     const { versione } = submission
     if (versione !== body.versione) throw new InvioCambiato(String(versione), stato)
-    // A waiting submission can only be withdrawn.
     const canBeWithdrawn = stato === 'pronto' && decisione === 'annulla'
     if (!isDecidable(stato) && !canBeWithdrawn) throw new NullaDaDecidere(stato)
     await checkPhrase(tx, id, data_arrivo, body.conferma)
     const circumstances = {
-      data_arrivo, isCancelled, now: clock.now(), today: clock.today(), ownAccount: inUse.includes(utente)
+      data_arrivo, isUnconfirmed, now: clock.now(), today: clock.today(), ownAccount: inUse.includes(utente)
     }
     const facts = { ...await readFacts(tx, id), ...circumstances }
     const reason = findObstacle(decisione, facts)
@@ -127,7 +126,7 @@ export function recordDeposit (
 }
 
 /** Locks the bookings of a submission, and returns whether one of them is not confirmed. */
-async function hasCancelledBooking (tx: Transaction, id: number): Promise<boolean> {
+async function hasUnconfirmedBooking (tx: Transaction, id: number): Promise<boolean> {
   const rows = await tx.selectDistinct({ booking: schedine.prenotazione_id }).from(schedine)
     .where(eq(schedine.invio_id, id))
   const kept = await lockForShare(tx, rows.flatMap(({ booking }) => booking ?? []))
@@ -168,9 +167,9 @@ async function readDeliveryEnd (
 ): Promise<Date | null> {
   const inDoubt = attempts.filter(({ esito }) => esito !== 'N').map(({ numero }) => numero)
   const [last] = await tx
-    .select({ at: max(made.consegna_entro) })
-    .from(made)
-    .where(and(eq(made.invio_id, id), inArray(made.numero, inDoubt)))
+    .select({ at: max(attemptTable.consegna_entro) })
+    .from(attemptTable)
+    .where(and(eq(attemptTable.invio_id, id), inArray(attemptTable.numero, inDoubt)))
   return last?.at ? new Date(last.at) : null
 }
 
@@ -224,7 +223,7 @@ export async function recordCorrection (
 interface DecisionFacts extends HistoryFacts {
   data_arrivo: Day
   /** A booking of the submission is not confirmed, so its guests need no schedine. */
-  isCancelled: boolean
+  isUnconfirmed: boolean
   now: Date
   today: Day
   /** The account that sent the submission is still in use. */
@@ -236,7 +235,7 @@ const MINUTE_MS = 60_000
 /** The reason why a decision is not possible, in Italian. Undefined when it is possible. */
 function findObstacle (
   decisione: DecisionName,
-  { attempts, proven, decidedAcquired, concernedRows, deliveryEnds, data_arrivo, isCancelled, ...at }: DecisionFacts
+  { attempts, proven, decidedAcquired, concernedRows, deliveryEnds, data_arrivo, isUnconfirmed, ...at }: DecisionFacts
 ): string | undefined {
   const { now, today, ownAccount } = at
   if (decisione === 'depositato') return undefined
@@ -247,7 +246,7 @@ function findObstacle (
   if (proven) return 'è provato che il servizio ha acquisito queste schedine'
   if (decisione === 'annulla') return undefined
   if (concernedRows === 0) return 'nessuna schedina è in dubbio'
-  if (isCancelled) return 'una prenotazione di questo invio non è confermata'
+  if (isUnconfirmed) return 'una prenotazione di questo invio non è confermata'
   if (!ownAccount) return 'l’invio è di un altro account'
   if (!arrivalWindowOpen(data_arrivo, today)) {
     return 'la finestra di arrivo è chiusa, il servizio accetta solo arrivi di oggi o di ieri. ' +

@@ -3,7 +3,7 @@ import type { Day } from '#src/lib/time.ts'
 import type { RecordSchedina } from '../codec/layout.ts'
 import { foldDocument, foldName, nameKey } from '../codec/folding.ts'
 
-/** The fields that identify a guest. `num_doc` is empty for guests without a document. */
+/** The fields that identify a guest at an arrival. `num_doc` is empty for guests without a document. */
 export type Guest = Pick<RecordSchedina, 'data_arrivo' | 'cognome' | 'nome' | 'data_nascita' | 'num_doc'> & {
   /** The saved guest's own arrival and departure. They do not identify the guest. */
   arrivo?: Day | null | undefined
@@ -35,7 +35,7 @@ export function guestAt (
   }
 }
 
-/** Keyed fingerprints of a guest, account and arrival. The personal data cannot be recovered from them. */
+/** Keyed fingerprints of a guest, account and arrival. Without the key, personal data cannot be recovered from them. */
 export interface Fingerprints {
   /** The exact folded names and the birth date. */
   identita: Buffer

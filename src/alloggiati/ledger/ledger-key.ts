@@ -30,10 +30,10 @@ export default fp<{ config: Config, keys: Keys }>(async function ledgerKey ({ db
   const { file, isNew } = config.MASTER_KEY_ORIGIN
   if (file !== undefined && isNew) {
     await rm(file, { force: true })
-    throw new ConfigError('MASTER_KEY', `${OTHER}, e il file ${file} manca: rimetterlo dal salvataggio, o dare la ` +
-      'chiave in MASTER_KEY')
+    throw new ConfigError('MASTER_KEY', `${OTHER}, e il file ${file} manca: ripristinarlo dal salvataggio, o ` +
+      'indicare la chiave in MASTER_KEY')
   }
   throw new ConfigError('MASTER_KEY', `${OTHER}: ` + (file === undefined
-    ? 'quella della variabile MASTER_KEY non è la sua; usare la sua, uguale per tutti i server'
-    : `quella del file ${file} non è la sua; rimettere il file di allora, o dare la chiave in MASTER_KEY`))
+    ? 'indicare in MASTER_KEY la chiave del database, uguale per tutti i server'
+    : `rimettere al posto di ${file} il file originale, o indicare la chiave in MASTER_KEY`))
 }, { name: 'ledger-key', dependencies: ['database'] })

@@ -19,21 +19,21 @@ const LEGAL = { ospite: null, lato: null, per_legge: true, stato: 'prova_di_legg
 const WITHOUT =
   'esiti, impronte e storia, senza nomi né documenti, tranne quelli che una persona abbia scritto in un motivo'
 const HISTORY = `Prova della comunicazione alla Polizia (art. 109 TULPS): ${WITHOUT}`
-/** Label of submissions that never reached the police, as far as the ledger knows. */
+/** Label of the history of a submission that was not sent, or was abandoned by decision. */
 const VOID_HISTORY = `Storia di un invio alla Polizia che non è partito o è stato annullato: ${WITHOUT}`
 const SENT = 'Dati trasmessi alla Polizia'
-/** Labels of the other records, by state of their submission. */
+/** Labels of records that are not known to be transmitted, by state of their submission. */
 const RECORDS: Partial<Record<State, string>> = {
   pronto: 'Dati da trasmettere alla Polizia',
   preso: 'Dati da trasmettere alla Polizia',
   non_inviato: 'Dati di un invio alla Polizia che non è partito',
   annullato: 'Dati di un invio alla Polizia annullato'
 }
-const ERASED_LATER = 'si cancellano a un termine dalla fine dell’invio'
+const ERASED_LATER = 'si cancellano alla scadenza indicata'
 const UNDECIDED = 'servono finché l’invio non è concluso e provato'
 const RECEIPT = `La legge vuole la ricevuta conservata almeno ${RECEIPT_YEARS} anni: solo totali del giorno, senza nomi`
 
-/** The ledger's part of a booking's personal-data report. The law requires it even for deleted bookings. */
+/** The ledger's part of a booking's personal-data report. The law requires these data even for deleted bookings. */
 export function ledgerReport ({ keys, eraseAfterDays }: { keys: Keys, eraseAfterDays: number }): PersonalDataReport {
   return {
     describe: (db, booking) => describeHeld(db, booking, eraseAfterDays),
@@ -154,7 +154,7 @@ export async function eraseRecords (db: Database, days: number): Promise<{ submi
   })
 }
 
-/** The instant from which the records of the submission may be erased. Null while it is unknown. */
+/** The instant from which the records of the submission may be erased. Null while an outcome is open. */
 function erasableFrom (db: Executor, days: number): SQL<string | null> {
   const unresolved = db.select({ one: sql`1` }).from(schedine)
     .where(and(eq(schedine.invio_id, invii.id), inArray(schedine.esito, UNRESOLVED_ROW_OUTCOMES)))
@@ -165,7 +165,7 @@ function erasableFrom (db: Executor, days: number): SQL<string | null> {
 }
 
 /**
- * Refuses to delete bookings with a guest in a submission that is being sent, or has an unknown outcome.
+ * Refuses to delete bookings with a guest in an unfinished submission.
  * @throws InvioInCorso, which names the bookings
  */
 export async function refuseWhileUnfinished (tx: Transaction, bookingIds: readonly number[]): Promise<void> {

@@ -8,7 +8,7 @@ import type { Conflict, Elsewhere } from './conflicts.ts'
 /** Guests who were or may have been sent, and bookings with too many guests. */
 interface Obstacles { conflicts: readonly Conflict[], excess: readonly Excess[] }
 
-/** The rows and submissions to which a person's confirmation refers. */
+/** The rows that a person confirmed, and the references of the submissions that the person was shown. */
 export interface Confirmed { rows: ReadonlySet<number>, references: string[] }
 
 /** A person's confirmation, and the caller's index of each row. */
@@ -74,7 +74,7 @@ function renumbered (duplicate: Duplicato, indices: Confirmable['indices']): Dup
   return { ...duplicate, ospite: indices[ospite]!, ...other }
 }
 
-/** The error for a list whose only obstacles are submissions in progress. */
+/** The error for duplicates that are all in submissions in progress. */
 function underWay (
   duplicati: readonly Duplicato[], waiting: ReadonlyMap<string, Date>
 ): SchedineInCorso | undefined {

@@ -31,8 +31,8 @@ export async function findOverlaps (
 }
 
 /**
- * Warns about guests of a booking who were sent for another confirmed booking, if the stays have nights in common. Both
- * bookings may be right, because a guest can change rooms. So a Send needs no confirmation.
+ * Warns about guests of a booking who were sent with another arrival for another confirmed booking, if the stays have
+ * nights in common. Both bookings may be right, because a guest can change rooms. So a Send needs no confirmation.
  */
 export async function overlapRemarks (
   { db, keys, mode }: Pick<WatchContext, 'keys' | 'mode'> & { db: Executor },
@@ -56,10 +56,10 @@ export async function overlapRemarks (
   })
 }
 
-/** A guest's index in a list. */
+/** A guest, and the index of the guest in the list. */
 interface Listed { guest: Declared, ospite: number }
 
-/** Fingerprints include account and arrival, so they are computed for each account and arrival. */
+/** Finds live rows of the same guests with another arrival and common nights. Fingerprints include that arrival. */
 async function overlapsOf (
   db: Executor, keys: Keys, mode: WatchContext['mode'], listed: readonly Listed[]
 ): Promise<Conflict[]> {

@@ -1,6 +1,6 @@
 import type { Candidate, Prints } from './coverage-rows.ts'
 
-/* Matches rows with the guests of a booking. Each row fills one place. */
+/* Matches rows with the guests of a booking. */
 
 /** Strongest match first: exact names, then sorted letters, then document number. */
 const KINDS = ['identita', 'persona', 'documento'] as const
@@ -36,7 +36,7 @@ export function isPlaceFilled (places: Places, rows: readonly Candidate[], place
   return matchGuests(places.guests, rows).has(place) || fillPlaces(places, rows).filled >= all
 }
 
-/** Matches each saved guest with at most one row. The result has one entry per place. */
+/** Matches each saved guest with at most one row. The result has the places of the guests with a row. */
 function matchGuests<Row extends Candidate> (
   guests: Places['guests'], rows: readonly Row[]
 ): ReadonlyMap<number, Row> {

@@ -148,7 +148,7 @@ async function readMaskedRows (db: Executor, keys: Keys, id: number): Promise<In
 }
 
 /**
- * Retry times of the given submissions that wait for a retry, after an attempt or a decision. New submissions are left
+ * Retry times of the given submissions that wait for a retry, after a claim or a decision. New submissions are left
  * out, because they are sent at once.
  */
 export async function readRetryTimes (db: Executor, references: readonly string[]): Promise<ReadonlyMap<string, Date>> {

@@ -10,7 +10,7 @@ import { MAX_DECLARED_NIGHTS } from '../codec/layout.ts'
 
 /* The apartments in sent rows. Apartment ids are valid only for one account. */
 
-/** Whether the account manages apartments: in the last 30 days it sent a guest with an apartment. */
+/** Whether the account manages apartments: a submission with an apartment was acquired for a recent arrival. */
 export async function usesApartments (db: Executor, account: string, day: Day): Promise<boolean> {
   const [found] = await db.select({ id: invii.id }).from(invii).where(and(
     eq(invii.utente, account), gt(invii.data_arrivo, addDays(day, -MAX_DECLARED_NIGHTS)),

@@ -18,7 +18,10 @@ export interface ComparedStay {
   days: readonly GuestDays[]
   /** The fingerprints of each saved guest, with their arrival day. */
   guests: readonly (readonly PrintsAt[])[]
-  /** Rows with an arrival in the stay. Rows with a requested correction count from the check-in of a moved stay. */
+  /**
+   * Rows with an arrival in the stay, or less than 30 days after its check-in. After the stay was moved, rows with a
+   * requested correction count from the check-in.
+   */
   rows: readonly SentRow[]
 }
 
@@ -56,8 +59,8 @@ export function unsavedGuests (numero_ospiti: number, days: readonly GuestDays[]
 }
 
 /**
- * The arrivals of a stay: its check-in, and guests' arrivals on other days. A row counts for an arrival if it begins
- * less than 30 nights later, or if its correction was requested.
+ * The arrivals of a stay: its check-in, and guests' arrivals on other days. A row counts for an arrival if it begins on
+ * that day or less than 30 days later, or if its correction was requested.
  */
 export function arrivalsOf (compared: ComparedStay): Arrivals[] {
   const { stay: { check_in, numero_ospiti }, days } = compared

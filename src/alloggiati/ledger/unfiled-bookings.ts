@@ -3,7 +3,7 @@ import { FILED_ROW_OUTCOMES, isFiled, UNFINISHED_STATES } from '#schemas/submiss
 import { staysDuring } from '#src/bookings/index.ts'
 import { addDays, daysBetween, type Day } from '#src/lib/time.ts'
 import { filingDeadline } from '../deadlines.ts'
-import { coverageCounter } from './coverage.ts'
+import { stayComparer } from './coverage.ts'
 import type { Comparison } from './coverage-rows.ts'
 import { scopeOf } from './read-ledger.ts'
 import { arrivalsOf, departureOf, firstUndeclared, type ComparedStay, type Stay } from './stay-nights.ts'
@@ -14,7 +14,7 @@ interface UnfiledBooking {
   /** The arrival day in the records to send: the guests' arrival, or the first undeclared night. */
   arrival: Day
   deadline: Date
-  /** Number of guests who are neither acquired nor filed through another channel. */
+  /** Number of guests who are neither acquired nor filed through another channel, by a finished submission. */
   missing: number
   /** Number of missing guests who are in no unfinished submission. */
   unsent: number
@@ -57,8 +57,8 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
   const { today } = comparison
   const yesterday = addDays(today, -1)
   const due = await underdeclaredStays(comparison, { from: yesterday, to: today })
-  const unfiled = await coverageCounter(comparison)(due, (stay, compared) => {
-    const { withoutRow, ...later } = prolonged(stay, compared, { from: yesterday, to: today })
+  const unfiled = await stayComparer(comparison)(due, (stay, compared) => {
+    const { withoutRow, unfiled: later } = prolonged(stay, compared, { from: yesterday, to: today })
     const arriving = arrivalsOf(compared).filter(({ day }) => day === yesterday || day === today)
     return [
       ...arriving.map(({ day, nights, guests, count }) => {
@@ -72,7 +72,7 @@ export async function unfiledBookings (comparison: Comparison): Promise<UnfiledB
           isProlonged: false
         }
       }),
-      ...later.unfiled
+      ...later
     ]
   })
   return unfiled.flat().filter(({ missing }) => missing > 0)

@@ -7,7 +7,7 @@ import type { Executor } from '#src/database/connect.ts'
 import type { JsonPieces } from '#src/http/streams.ts'
 import { filingDeadline } from '../deadlines.ts'
 import { surelyCovered, type Comparison, type SentRow } from '../ledger/coverage-rows.ts'
-import { coverageCounter, isLive } from '../ledger/coverage.ts'
+import { isLive, stayComparer } from '../ledger/coverage.ts'
 import {
   arrivalsOf, firstUndeclared, guestsSentLate, type Arrivals, type ComparedStay, type Undeclared
 } from '../ledger/stay-nights.ts'
@@ -32,7 +32,7 @@ interface CountedStay extends Stay {
   /** The submission whose receipt is expected first. */
   awaited: SentRow | undefined
   undeclared: Undeclared | undefined
-  /** If receipts cover all guests: the first declared night that is on no receipt, with its guests. */
+  /** If receipts cover all arrivals: the first later night that is declared but on no receipt, with its guests. */
   renewed: Undeclared | undefined
   /** The first arrival with a guest in no live submission. */
   unsent: Arrivals | undefined
@@ -78,13 +78,13 @@ interface Batch extends Record<string, unknown> {
 }
 
 /**
- * Compares arrived bookings with receipts, as a stream of JSON. A booking is covered when all its guests are acquired
- * and the receipts of their days are stored. For stays of more than 30 nights the first 30 count, or later ones if only
- * those were sent. Rows sent before the last change of a booking count only for guests whom it still has. `mancanti`
- * lists guests in no live submission. `in_attesa` lists guests in a live submission without a receipt, so that no host
- * sends them again. A booking that is no longer confirmed has no due guests, but its sent guests stay in `in_attesa`
- * until a receipt decides. `proroghe` lists stays with a night that is not declared. `discordanze` lists days whose
- * receipt differs from the ledger. The stream holds no connection while a slow client reads.
+ * Compares arrived bookings with receipts, as a stream of JSON. A booking is covered when all its arrived guests are
+ * acquired, and the receipts of their days are stored. For stays of more than 30 nights the first 30 count, or later
+ * ones if only those were sent. Rows sent before the last change of a booking count only for guests whom it still has.
+ * `mancanti` lists guests in no live submission. `in_attesa` lists guests in a live submission without a receipt, so
+ * that no host sends them again. A booking that is no longer confirmed has no due guests, but its sent guests stay in
+ * `in_attesa` until a receipt decides. `proroghe` lists stays with a night that is not declared. `discordanze` lists
+ * days whose receipt differs from the ledger. The stream holds no connection while a slow client reads.
  */
 export function crossCheck (comparison: CrossCheck, query: CrossCheckQuery): JsonPieces {
   return async function * check (acquireSlot) {
@@ -99,7 +99,7 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   // Runs in parallel with the batches, on another connection.
   const days = findDiscrepancies(db, mode, { from: da, to: until })
   days.catch(() => {})
-  const count = coverageCounter(comparison)
+  const compareEach = stayComparer(comparison)
   const waiting: string[] = []
   const prolonged: string[] = []
   let bookings = 0
@@ -108,8 +108,8 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
   // Keeps only the text of a batch while the client reads, to free the memory of its rows.
   const next = async (after: Position | undefined): Promise<{ json: string, last: Position | null }> => {
     const batch = await readBatch(comparison, { from: da, to: until }, after)
-    const stays = await withHouses(db, batch.uncovered)
-    const counted = await count(stays, (stay, compared) => countStay(stay, compared, today))
+    const stays = await withEstablishments(db, batch.uncovered)
+    const counted = await compareEach(stays, (stay, compared) => countStay(stay, compared, today))
     for (const stay of counted) if (stay.undeclared) prolonged.push(JSON.stringify(presentNight(stay, stay.undeclared)))
     bookings += batch.bookings
     covered += batch.bookings - counted.filter(({ received, arrived }) => received < arrived).length
@@ -129,8 +129,8 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     after = last
   }
   // Read last, because sent guests of a cancelled booking may count for the booking that replaces it.
-  const closed = await readClosed(comparison, { from: da, to: until })
-  for (const stay of await count(await withHouses(db, closed), (stay, compared) => countStay(stay, compared, today))) {
+  const closed = await withEstablishments(db, await readClosed(comparison, { from: da, to: until }))
+  for (const stay of await compareEach(closed, (stay, compared) => countStay(stay, compared, today))) {
     waiting.push(...awaitedLines(comparison, stay, new Map()))
   }
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
@@ -138,10 +138,10 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     `"discordanze":${JSON.stringify(await days)},"totale_prenotazioni":${bookings},"totale_ricevute":${covered}}`
 }
 
-async function withHouses (db: Executor, stays: readonly Stay[]): Promise<Stay[]> {
+async function withEstablishments (db: Executor, stays: readonly Stay[]): Promise<Stay[]> {
   if (stays.length === 0 || (await establishmentIds(db)).length < 2) return [...stays]
-  const houses = await establishmentsOf(db, stays.map(({ id }) => id))
-  return stays.map((stay) => ({ ...stay, struttura_id: houses.get(stay.id) }))
+  const establishments = await establishmentsOf(db, stays.map(({ id }) => id))
+  return stays.map((stay) => ({ ...stay, struttura_id: establishments.get(stay.id) }))
 }
 
 /** The lines of a stay in `in_attesa`. */
@@ -236,16 +236,16 @@ async function readBatch (
       -- NOT IN is a hashed subplan. With NOT EXISTS the planner expects few rows, and chooses a slow nested loop.
       from pagina p where p.id not in (select id from coperte)
       order by p.check_in, p.id limit ${UNCOVERED}
-    ), fine as (
+    ), limite as (
       (select check_in, id from scoperte order by check_in, id offset ${UNCOVERED - 1})
       union all
       (select check_in, id from pagina order by check_in, id offset ${BATCH - 1})
       order by check_in, id limit 1
     )
     select
-      (select count(*)::int from pagina p left join fine f on true
-       where f.id is null or (p.check_in, p.id) <= (f.check_in, f.id)) as bookings,
+      (select count(*)::int from pagina p left join limite l on true
+       where l.id is null or (p.check_in, p.id) <= (l.check_in, l.id)) as bookings,
       (select coalesce(json_agg(u order by u.check_in, u.id), '[]') from scoperte u) as uncovered,
-      (select json_build_object('check_in', f.check_in, 'id', f.id) from fine f) as last`)
+      (select json_build_object('check_in', l.check_in, 'id', l.id) from limite l) as last`)
   return batch!
 }

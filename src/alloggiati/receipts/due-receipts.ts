@@ -5,7 +5,7 @@ import { faultOf } from '../service/police-faults.ts'
 import type { PoliceService } from '../service/police-service.ts'
 import { FAILURES_IN_A_ROW, lastFetches, RECEIPT_WINDOW_DAYS, unprovenDays } from './receipt-days.ts'
 
-/** The server asks for the receipt of a day from this minute (Rome) of the next day. */
+/** The server asks for the receipt of a day from this minute after midnight (Rome) of the next day. */
 const DUE_MINUTE = 15
 /** The server waits this long before it repeats a fetch that failed or returned no receipt. */
 const RETRY_MS = 10 * 60_000
@@ -56,7 +56,7 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     failures.set(day, { reason, until: clock.now().getTime() + (isRefused ? REFUSED_RETRY_MS : RETRY_MS) })
   }
 
-  /** Runs a fetch, and records its failure or success. */
+  /** Runs a download, and records its failure or success. */
   async function recordingFailure<T> (day: Day, work: () => Promise<T>): Promise<T> {
     try {
       const result = await work()
@@ -68,7 +68,10 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     }
   }
 
-  /** @throws the first failure, after the other fetches. After refused credentials it makes no further fetch */
+  /**
+   * Fetches these days. Stops after refused credentials, or after several failures in a row.
+   * @throws the first failure, at the end
+   */
   async function run (due: Promise<Day[]>): Promise<void> {
     const days = await due
     const errors: unknown[] = []
@@ -78,7 +81,7 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
         await fetch(day)
         failuresInARow = 0
       } catch (err) {
-        // Also records failures after the call, because `recordingFailure` sees only those during the call.
+        // Also records failures to store a receipt, because `recordingFailure` sees only those of the download.
         recordFailure(day, err)
         errors.push(err)
         failuresInARow++
@@ -110,7 +113,7 @@ export function dueReceipts ({ db, service, mode, clock }: Options, fetch: (day:
     fetchDue,
     /**
      * Fetches the due receipts, but waits 3 seconds at most, counted from the start of the run.
-     * @returns the days of the run if it was still in progress
+     * @returns the days of the run if it is still in progress, else none
      */
     async fetchDueWithTimeout (): Promise<readonly Day[]> {
       const done = fetchDue().then(() => [])

@@ -12,11 +12,11 @@ import { AlloggiatiCredentialsError } from '../service/soap/errors.ts'
 import { dueReceipts, type DueReceipts } from './due-receipts.ts'
 import { FAILURES_IN_A_ROW, isEarlyCopy, RECEIPT_WINDOW_DAYS } from './receipt-days.ts'
 
-/** From this hour (Rome) of the next day, the receipt of a day is assumed to be complete. */
+/** Hour (Rome) of the next day for `completeFrom`. */
 const COMPLETE_HOUR = 6
 const NEVER = new AbortController().signal
 
-/** From this instant on a fetched receipt of the day is final. */
+/** From this instant on, a fetched receipt of the day is assumed to be complete. */
 export function completeFrom (day: Day): Date {
   return instantInRome(addDays(day, 1), COMPLETE_HOUR)
 }
@@ -31,16 +31,16 @@ interface Archive {
   clock: Clock
   /** Aborts fetches when shutdown begins. */
   closing?: AbortSignal
-  /** The accounts in use. Receipts of others belong to earlier accounts. */
+  /** The accounts in use. Receipts of other accounts belong to earlier ones. */
   inUse?: () => Promise<readonly string[]>
 }
 
-/** The archive and the due receipts. They include the failed downloads of this process. */
+/** The archive, and the due receipts, which remember the failed downloads of this process. */
 interface Watched extends Archive { due: DueReceipts }
 
 /**
- * Stores the daily receipts. The first copy after `COMPLETE_HOUR` is final, because outcomes derived from it must not
- * change. Every fetch is recorded.
+ * Stores the daily receipts. A copy is replaced only if it is early, because outcomes derived from it must not change.
+ * Every fetch that the service answers is recorded, even without a receipt.
  */
 export function receiptArchive (options: Archive) {
   const due = dueReceipts(options, (day) => fetchReceipt(archive, day))
@@ -62,7 +62,7 @@ export function receiptArchive (options: Archive) {
 
 /**
  * Fetches the receipt of a day, even if a copy is stored. The result has no `pdf` if the service has no receipt, which
- * does not mean that nothing was sent. `differs`: the totals differ from the totals of the stored copy.
+ * does not mean that nothing was sent. `differs`: the totals differ from those of a stored copy that is not early.
  * @throws CredenzialiMancanti, SoapTransportError, AlloggiatiCredentialsError
  */
 async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watched, day: Day) {
@@ -91,13 +91,13 @@ async function fetchReceipt ({ db, service, clock, closing = NEVER, due }: Watch
 /** Advice to the user when there is no receipt yet. */
 const NOT_YET = 'la Polizia la dà dal giorno dopo, di norma dalle 00:15'
 const NO_LONGER =
-  `la Polizia la tiene ${RECEIPT_WINDOW_DAYS} giorni, e qui non è stata scaricata: chiederla alla Questura`
+  `la Polizia la conserva ${RECEIPT_WINDOW_DAYS} giorni, e qui non è stata scaricata: chiederla alla Questura`
 const NONE_SENT =
   'per la Polizia non è arrivata nessuna schedina. Confrontare con GET /api/alloggiati/verifica-ricevute'
 
 /**
- * Returns the stored receipt of a day, or fetches it. An early copy is fetched again, and returned if the service
- * fails.
+ * Returns the stored receipt of a day, or fetches it. If the stored copy is early, it fetches the receipt again, and
+ * returns the copy if the service fails or has no receipt.
  * @param more.earlier includes receipts of accounts that are not in use any more
  * @throws RicevutaNonTrovata for today, for the future, and if neither the archive nor the service has a receipt,
  * PoliceFault, CredenzialiMancanti
@@ -120,7 +120,7 @@ async function getReceipt (archive: Watched, day: Day, { earlier } = { earlier: 
   }
 }
 
-/** The copy of the current account, else of an earlier account in the same mode. */
+/** The stored copy of this account. If `earlier`, else of an earlier account in the same mode. */
 async function readKept (
   { db, service, mode, inUse = async () => [] }: Archive, day: Day, earlier: boolean
 ): Promise<{ pdf: Buffer, isEarly: boolean } | undefined> {
@@ -135,9 +135,9 @@ async function readKept (
 }
 
 /**
- * Fetches receipts of the last 30 days without a final copy. A failed day does not stop the others. Does nothing
- * without credentials.
- * @throws the first failure at the end, and a refused login at once
+ * Fetches receipts of the last 30 days that no fetch since `completeFrom` has returned. Stops after a refused login, or
+ * after several failures in a row. Does nothing without credentials.
+ * @throws the first failure, at the end
  */
 async function fetchMissing (archive: Watched): Promise<void> {
   const { db, service, clock } = archive
@@ -180,7 +180,7 @@ async function readAgain ({ db, mode }: Archive): Promise<void> {
   }
 }
 
-/** A trigger allows the replacement of an early copy. */
+/** A trigger refuses the replacement of other copies. */
 const isEarly = isEarlyCopy(sql`ricevute`)
 
 const isUnread = or(isNull(receipts.schedine), isNull(receipts.notti))
@@ -193,7 +193,7 @@ async function lastCopyFetches (db: Executor, account: string, from: Day): Promi
   return new Map(found.map(({ day, at }) => [day, Date.parse(at)]))
 }
 
-/** The totals of a receipt: schedine and sum of nights. Null if unreadable. */
+/** The totals of a receipt: schedine and sum of nights. Null where unreadable. */
 interface ReceiptTotals { schedine: number | null, notti: number | null }
 
 /* Patterns of the two lines of a receipt. It contains only counts, and no names. */

@@ -19,7 +19,7 @@ export interface DayOfAccount { account: string, day: Day }
 
 /** A day on which the service may have counted attempts of this installation. */
 export interface AttemptDay extends DayOfAccount {
-  /** Whether its receipt is stored. */
+  /** Whether a copy of its receipt is stored, even an early one. */
   hasReceipt: boolean
   /** Whether an outcome is unknown, or decided by a person. */
   hasUncertain: boolean
@@ -31,7 +31,7 @@ export function isEarlyCopy (copy: SQL): SQL<boolean> {
     at time zone 'Europe/Rome'`
 }
 
-/** Whether a copy is complete. An early copy is so only if its totals equal all calls acquired on that day. */
+/** Whether a copy proves its day. An early copy does only if its totals equal those of all calls acquired that day. */
 export function provesDay (copy: SQL): SQL<boolean> {
   return sql`(not (${isEarlyCopy(copy)}) or (${copy}.schedine, ${copy}.notti) = (
     select sum(coalesce(k.schedine, c.schedine)), sum(coalesce(k.notti, c.notti))
@@ -42,8 +42,8 @@ export function provesDay (copy: SQL): SQL<boolean> {
 }
 
 /**
- * Finds days of all accounts of a mode, both bounds included, in order. Each has an attempt that is unknown, or
- * acquired and not yet on a stored receipt.
+ * Finds days of all accounts of a mode, both bounds included, in order. Each has an attempt with an unknown outcome, an
+ * acquired attempt of a submission in state `acquisito`, or acquired guests and no stored receipt.
  */
 export async function unprovenDays (
   db: Executor, mode: Mode, { from, to }: { from: Day, to: Day }
@@ -80,7 +80,7 @@ export async function lastFetches (db: Executor, account: string, from: Day): Pr
   return new Map(found.map((each) => [each.giorno, Date.parse(each.at!)]))
 }
 
-/** Finds days until yesterday, of all accounts of a mode, with acquired guests but no stored receipt. */
+/** Finds days before `today`, of all accounts of a mode, with acquired guests but no stored receipt. */
 export async function daysWithoutReceipt (
   db: Executor, mode: Mode, from: Day, today: Day
 ): Promise<readonly DayOfAccount[]> {

@@ -27,7 +27,7 @@ export interface DaySubmission {
   /** No row was excluded: if the attempt was acquired, all guests were acquired. */
   isWhole: boolean
   otherOutcomes: readonly AttemptOutcome[]
-  /** Past reasons for which the submission was referred to a person. It is referred once for each reason. */
+  /** The reasons for which the submission was already referred to a person. */
   reasons: readonly string[]
 }
 
@@ -46,7 +46,7 @@ export interface AccountDay {
 
 export interface Proof extends Counts { numero: number, esito: FinalAttemptOutcome }
 
-/** The conclusion of a day's receipt for one submission. */
+/** The conclusion from a day's receipt for one submission. */
 export interface Finding {
   invio_id: number
   proofs: readonly Proof[]
@@ -65,7 +65,7 @@ export type Rule =
   | 'mezzanotte' // an attempt may be on either of two receipts
   | 'senza_ricevuta' // there is no receipt that can be read
   | 'ricevuta_mutata' // two fetches differ
-  | 'nessuno' | 'tutti' // none, or all, of the unknown attempts were acquired
+  | 'nessuno' | 'tutti' // the receipt counts none, or all, of the unknown attempts
   | 'suggerita' // one combination adds up, or all unknown attempts do but the account is not exclusive
   | 'ambigua' | 'contraddetta' // several combinations add up, or none does
 

@@ -20,9 +20,9 @@ interface ReceiptDay extends Counts, Record<string, unknown> {
 }
 
 /**
- * Finds days whose stored receipt has other counts than the acquired schedine in the ledger. Without `from` it starts
- * at the first day. A call around midnight may belong to either of two days, which are then compared together. They are
- * omitted until the receipts show the day of the call.
+ * Finds days whose stored receipt counts another number of schedine than the ledger has as acquired. Without `from` it
+ * starts at the first day. A call around midnight may belong to either of two days, which are then compared together.
+ * They are omitted until the receipts show the day of the call.
  */
 export async function findDiscrepancies (
   db: Executor, mode: 'sandbox' | 'production', { from, to }: { from: Day | undefined, to: Day }
@@ -44,7 +44,7 @@ export async function findDiscrepancies (
 function compare (days: readonly ReceiptDay[], around: readonly AccountAttempt[]): CrossCheckResponse['discordanze'] {
   const acquired = around.filter(({ esito }) => esito === 'K')
   const straddlers = acquired.filter(isStraddler)
-  // For all other attempts a reply or a person has settled the day.
+  // All other attempts count on their first day. A reply settled it, or a person decided the outcome.
   const single = acquired.filter((one) => !isStraddler(one))
   const ofDay = (day: Day) => sum(single.filter(({ giorno_da }) => giorno_da === day))
   const isUncertain = ({ giorno, incerto }: ReceiptDay) => incerto || around.some(({ esito, isDecided, ...one }) =>

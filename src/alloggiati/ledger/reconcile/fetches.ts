@@ -9,7 +9,7 @@ import { type Counts, type ReceiptFetch, areEqual } from './account-day.ts'
 const WAIT_UNTIL_HOUR = 12
 /** Two equal fetches this far apart show that the receipt is complete. */
 const FETCHES_APART_MS = 2 * 3_600_000
-/** After this many days only the nightly job asks for a receipt that the service lacks. */
+/** After this many days the reconciliation no longer asks for a receipt that the service lacks. Other jobs do. */
 const YOUNG_DAYS = 2
 
 export interface Reading { counts: Counts, isStable: boolean, hasChanged: boolean }
@@ -37,8 +37,9 @@ export function readFetches (day: Day, fetches: readonly ReceiptFetch[]): Readin
 }
 
 /**
- * Whether to fetch the receipt of a day now. It is due while the service has none. If an outcome is uncertain, it is
- * due until two fetches hours apart have returned a receipt. Further fetches would decide nothing more.
+ * Whether to fetch the receipt of a day now, at least two hours after the last fetch. While no complete fetch has
+ * returned a receipt, it is due for two days, or if an early copy is stored. If an outcome is uncertain, it is due
+ * until two fetches two hours apart have returned a receipt. Further fetches would decide nothing more.
  */
 export function isFetchDue (
   { day, hasReceipt, hasUncertain }: AttemptDay, fetches: readonly ReceiptFetch[], clock: Clock
@@ -53,7 +54,7 @@ export function isFetchDue (
   return hasUncertain && !areApart(available[0]!.fetchedAt, available.at(-1)!.fetchedAt)
 }
 
-/** The fetches after the hour from which the receipt is assumed to be complete. */
+/** The fetches from the hour on at which the receipt is assumed to be complete. */
 function completeFetches (day: Day, fetches: readonly ReceiptFetch[]): ReceiptFetch[] {
   const from = completeFrom(day)
   return fetches.filter(({ fetchedAt }) => fetchedAt >= from)

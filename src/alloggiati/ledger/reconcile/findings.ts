@@ -97,7 +97,7 @@ function conclude (accountDay: AccountDay, conclusion: Conclusion): Finding[] {
   return forEachSubmission(accountDay, (submission, own) => deriveFinding(submission, own, accountDay, conclusion))
 }
 
-/** The receipt counts fewer than the service confirmed. Refers acquired and unknown submissions to a person. */
+/** The receipt counts fewer than the service confirmed. A person must check acquired and unknown submissions. */
 function contradict (accountDay: AccountDay, counts: Counts): DayFindings {
   const note = describeContradiction(accountDay, counts)
   const findings = forEachSubmission(accountDay, (submission, own) => {
@@ -113,7 +113,7 @@ function describeContradiction ({ day, attempts }: AccountDay, counts: Counts): 
   return TEXTS.contradiction(day, counts, sum(attempts.filter(isProvenAcquired)))
 }
 
-/** Refers submissions whose last attempt is unknown to a person. The text describes that attempt. */
+/** A person must check the submissions whose last attempt has an unknown outcome. The text describes that attempt. */
 function refer (
   accountDay: AccountDay, rule: Rule, describe: (attempt: DayAttempt) => string, alarm?: AlarmKind
 ): DayFindings {
@@ -240,8 +240,8 @@ function referAcquired ({ stato, reasons }: DaySubmission, note: string, alarm: 
 }
 
 /**
- * Refers a submission with an unknown last attempt to a person, with the description of that attempt. Undefined if its
- * last attempt belongs to another day, or has a known outcome.
+ * Refers a submission to a person if the outcome of its last attempt is unknown, with the description of that attempt.
+ * Undefined if the last attempt belongs to another day or has a known outcome, or if a person cannot decide now.
  */
 function referUnknown (
   { id, stato, tentativo }: DaySubmission, own: readonly DayAttempt[], describe: (attempt: DayAttempt) => string

@@ -3,8 +3,8 @@ import { type AccountDay, type Counts, type DayAttempt, areEqual, isZero, subtra
 import { readFetches } from './fetches.ts'
 
 /*
- * A call acquired around midnight is on the receipt of one of two days. Only both receipts together show which day, so
- * the two days are compared together.
+ * A call acquired around midnight is on the receipt of one of two days. One receipt may not show which day, so the two
+ * days are compared together.
  */
 
 /** The counts of a call acquired around midnight, and the two days whose receipt may include them. */
@@ -12,7 +12,7 @@ interface Straddler extends Counts { giorno_da: Day, giorno_a: Day }
 
 /**
  * Assigns each call around midnight to the day whose receipt counts it. Undefined while the receipts do not decide it.
- * A receipt settles the day when it counts all of these calls, or none.
+ * A receipt decides when it counts all of the calls that are not assigned yet, or none.
  * @param rests for each day, the counts of its receipt minus the calls certainly on it. A day with no receipt yet, or
  * with an uncertain call, has no entry.
  */
@@ -77,7 +77,7 @@ export function withoutMidnight (accountDay: AccountDay, all: readonly AccountDa
   }
 }
 
-/** The receipt's counts minus the calls certainly acquired on that day. Undefined if receipt or a call is uncertain. */
+/** The receipt's counts minus the calls certainly acquired on that day. Undefined if one of them is uncertain. */
 function restOf ({ day, attempts, fetches }: AccountDay): Counts | undefined {
   const receipt = readFetches(day, fetches)
   const isUncertain = attempts.some(({ esito, isDecided }) => esito === '?' || isDecided)

@@ -13,7 +13,7 @@ import { isStraddler } from './midnight.ts'
 
 /**
  * Reads a day of an account, and its tied days: those that share a call around midnight with it. The caller holds the
- * chain's lock, so the days cannot change until the transaction ends.
+ * chain's lock, so the submissions cannot change until the transaction ends.
  */
 export async function readDays (tx: Transaction, { account, day }: DayOfAccount, now: Date): Promise<AccountDay[]> {
   const days = await tiedDays(tx, account, day)

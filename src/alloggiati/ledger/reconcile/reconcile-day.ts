@@ -70,7 +70,7 @@ async function applyFinding (
   }
 }
 
-/** Rows of a submission referred to a person stay live, so no other submission can send the same guest. */
+/** Moves the rows for a resend or an acquisition. Other rows stay live, so no other submission can send the guest. */
 async function moveRowsWith (tx: Transaction, id: number, state: State): Promise<void> {
   if (state === 'pronto') await moveRows(tx, id, 'in_corso', 'sconosciuta')
   if (state === 'acquisito' || state === 'parziale') {
@@ -80,8 +80,8 @@ async function moveRowsWith (tx: Transaction, id: number, state: State): Promise
 }
 
 /**
- * Fetches due receipts and reconciles every unproven day of the last 30, for all accounts of the mode. Only receipts of
- * the accounts in use, which have an archive each, can be fetched.
+ * Fetches due receipts and reconciles every unproven day of the last 30, for all accounts of the mode.
+ * @param archives the archives of the accounts in use. Receipts of other accounts cannot be fetched
  */
 export async function reconcileDays (context: WatchContext, ...archives: readonly ReceiptArchive[]): Promise<void> {
   const { db, clock, log, mode } = context

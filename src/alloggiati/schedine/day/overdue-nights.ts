@@ -1,6 +1,6 @@
 import { addDays, type Day } from '#src/lib/time.ts'
 import { dayWithArticle } from '#src/lib/day-with-article.ts'
-import { coverageCounter } from '../../ledger/coverage.ts'
+import { stayComparer } from '../../ledger/coverage.ts'
 import type { LedgerBase } from '../../ledger/ledger-context.ts'
 import { firstUndeclared, type ComparedStay } from '../../ledger/stay-nights.ts'
 import { underdeclaredStays } from '../../ledger/unfiled-bookings.ts'
@@ -32,7 +32,7 @@ async function overdueBookings (
   const comparison = { db, keys, mode, today }
   const nights = { from: addDays(today, -MAIL_DAYS), to: addDays(today, -1) }
   const stays = (await underdeclaredStays(comparison, nights)).filter(({ id }) => ids?.includes(id) ?? true)
-  const found = await coverageCounter(comparison)(stays, (stay, compared) => {
+  const found = await stayComparer(comparison)(stays, (stay, compared) => {
     const undeclared = firstUndeclared(compared, nights)
     if (undeclared === undefined) return []
     const { night, guests } = undeclared

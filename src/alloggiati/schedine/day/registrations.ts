@@ -3,7 +3,7 @@ import type { Segnalazione } from '#schemas/schedina.ts'
 import type { DayStay } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
 import type { Database } from '#src/database/connect.ts'
-import { coverageCounter } from '../../ledger/coverage.ts'
+import { stayComparer } from '../../ledger/coverage.ts'
 import { declaredPlaces, guestsOfNight, type ComparedStay } from '../../ledger/stay-nights.ts'
 import type { Registration, Registrations } from '../../police-hooks.ts'
 import { validateGuests, type SchedineContext } from '../accept-schedine.ts'
@@ -29,7 +29,7 @@ export async function registrationsOf (
     : await dayOverview(context, { day, ids: undefined, apartments: new Map(), hasApartments: false })
   const lineOf = new Map(lines.map((line) => [line.prenotazione_id, line]))
   const others = confirmed.filter(({ id }) => !lineOf.has(id))
-  const compare = coverageCounter({ db, keys, mode, today: clock.today() })
+  const compare = stayComparer({ db, keys, mode, today: clock.today() })
   const judged = await compare(others, async (stay, compared): Promise<[number, Registration]> =>
     [stay.id, await byNights(context, day, stay, compared)])
   const ofLines = confirmed.flatMap((stay): [number, Registration][] => {

@@ -1,6 +1,6 @@
 import { staysWithGuests, type StayWithGuests } from '#src/bookings/index.ts'
 import { addDays, type Day } from '#src/lib/time.ts'
-import { coverageCounter } from '../../ledger/coverage.ts'
+import { stayComparer } from '../../ledger/coverage.ts'
 import type { StayDays } from '../../ledger/conflicts.ts'
 import type { LedgerBase } from '../../ledger/ledger-context.ts'
 import { arrivalsOf, departureOf, firstUndeclared, type ComparedStay } from '../../ledger/stay-nights.ts'
@@ -26,7 +26,7 @@ export async function linesOf (
 ): Promise<StayLine[]> {
   const today = clock.today()
   const stays = await staysWithGuests(db, day, ids)
-  const compareEach = coverageCounter({ db, keys, mode, today })
+  const compareEach = stayComparer({ db, keys, mode, today })
   const lines = await compareEach(stays, (stay, compared) => lineOf(stay, compared, day, today))
   return lines.flat()
 }
