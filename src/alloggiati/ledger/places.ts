@@ -5,7 +5,7 @@ import type { Candidate, Prints } from './coverage-rows.ts'
 /** Strongest match first: exact names, then sorted letters, then document number. */
 const KINDS = ['identita', 'persona', 'documento'] as const
 
-/** A booking with its saved guests. Each guest has one set of fingerprints per account that may have sent it. */
+/** The number of guests of a booking, and the fingerprints of each saved guest, by account and arrival. */
 export interface Places { numero_ospiti: number, guests: readonly (readonly Prints[])[] }
 
 /**

@@ -16,7 +16,7 @@ export interface ComparedStay {
   stay: Stay
   /** The nights of each saved guest. */
   days: readonly GuestDays[]
-  /** The fingerprints of each saved guest, with their arrival day. */
+  /** The fingerprints of each saved guest, for each account and arrival that is compared. */
   guests: readonly (readonly PrintsAt[])[]
   /**
    * Rows with an arrival in the stay, or less than 30 days after its check-in. After the stay was moved, rows with a
@@ -151,8 +151,8 @@ export interface Undeclared {
   night: Day
   guests: number
   /**
-   * The arrivals of those guests who have no row, or only rows with another name, birth date and document. They are
-   * counted here, so callers must not count them again as missing on their arrival.
+   * The arrivals of those guests who have no row, or only rows with another name, birth date and document. These
+   * guests are counted here, so callers must not count them again as missing on their arrival.
    */
   withoutRow: readonly Day[]
 }

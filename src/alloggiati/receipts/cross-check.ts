@@ -29,7 +29,7 @@ interface CountedStay extends Stay {
   arrived: number
   received: number
   sent: number
-  /** The submission whose receipt is expected first. */
+  /** The row whose receipt is expected first. */
   awaited: SentRow | undefined
   undeclared: Undeclared | undefined
   /** If receipts cover all arrivals: the first later night that is declared but on no receipt, with its guests. */
@@ -129,8 +129,8 @@ async function * compare (comparison: CrossCheck, { da, a }: CrossCheckQuery): A
     after = last
   }
   // Read last, because sent guests of a cancelled booking may count for the booking that replaces it.
-  const closed = await withEstablishments(db, await readClosed(comparison, { from: da, to: until }))
-  for (const stay of await compareEach(closed, (stay, compared) => countStay(stay, compared, today))) {
+  const unconfirmed = await withEstablishments(db, await readUnconfirmed(comparison, { from: da, to: until }))
+  for (const stay of await compareEach(unconfirmed, (stay, compared) => countStay(stay, compared, today))) {
     waiting.push(...awaitedLines(comparison, stay, new Map()))
   }
   yield `${separator === ',' ? '' : separator}],"in_attesa":[${waiting.join(',')}],` +
@@ -206,8 +206,8 @@ function presentNight (
   }
 }
 
-/** The stays that are not confirmed any more, and have live rows that no receipt has settled yet. */
-async function readClosed (
+/** The stays that are not confirmed, and have live rows of a submission that is not `ricevuto`. */
+async function readUnconfirmed (
   { db, mode }: Comparison, arrivals: { from: Day | undefined, to: Day }
 ): Promise<Stay[]> {
   const stays = staysByArrival(db, arrivals).as('p')
@@ -222,7 +222,7 @@ async function readClosed (
     order by p.check_in, p.id`)
 }
 
-/** The next bookings by arrival, within both limits above. `last` is null when no others follow. */
+/** The next `BATCH` bookings by arrival, or fewer if `UNCOVERED` of them are uncovered. `last` is null at the end. */
 async function readBatch (
   { db, mode, today }: Comparison, arrivals: { from: Day | undefined, to: Day }, after: Position | undefined
 ): Promise<Batch> {

@@ -7,7 +7,7 @@ import { scopeOf } from '../ledger/read-ledger.ts'
 
 /** The service returns receipts of the last 30 days, without today (manual, p. 17). */
 export const RECEIPT_WINDOW_DAYS = 30
-/** After this many failures in a row no further call is made, because each may take a minute to fail. */
+/** After this many failures in a row no further call is made, because each may take 25 seconds to fail. */
 export const FAILURES_IN_A_ROW = 3
 /** A copy fetched before this hour (Rome) of the next day may lack guests. */
 const EARLY_HOUR = 2

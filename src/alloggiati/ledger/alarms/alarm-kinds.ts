@@ -11,7 +11,7 @@ export interface AlarmFacts {
   invio?: number
   ricevuta?: string
   tentativo?: number
-  /** The bookings of the submission. After a withdrawal, only the bookings that changed. */
+  /** The bookings of the submission. In `booking-changed`, only the bookings that changed. */
   prenotazioni?: readonly number[]
   /** A booking, and the number of its guests whom the police does not have. */
   prenotazione?: number
@@ -28,15 +28,16 @@ export interface AlarmFacts {
   dal?: string
   /** The host name of a server. */
   macchina?: string
-  /** The rule that the reconciliation applied, and the text of an error. */
+  /** The rule that the reconciliation applied. */
   regola?: string
+  /** The kind or text of an error. */
   errore?: string
 }
 
 interface Kind {
   /** The log message: fixed, in English. */
   message: string
-  /** The facts that identify a problem. The same problem raises one alarm a day. */
+  /** The facts that identify a problem, for which one alarm a day is raised. */
   identifiedBy: readonly (keyof AlarmFacts)[]
   /** The subject of the mail. `text` explains the alarm and gives advice. */
   subject: string

@@ -20,6 +20,7 @@ const MINUTE_MS = 60_000
 const DEADLINE_MINUTES = [360, 120, 30] as const
 /** A missing receipt raises an alarm this many days after its day. After 30 days it cannot be fetched. */
 const RECEIPT_DAYS = [2, 7, 25]
+/** The hour (Rome) of that day. */
 const RECEIPT_HOUR = 12
 
 /**

@@ -22,8 +22,8 @@ export function placeAroundMidnight (
   const placed = straddlers.map((): Day | undefined => undefined)
   const days = [...rests.keys()].sort()
   const indices = straddlers.map((_, at) => at)
-  for (let isNew = true; isNew;) {
-    isNew = false
+  for (let hasProgress = true; hasProgress;) {
+    hasProgress = false
     for (const day of days) {
       const open = indices.filter((at) => placed[at] === undefined && otherDay(straddlers[at]!, day) !== undefined)
       if (open.length === 0) continue
@@ -32,7 +32,7 @@ export function placeAroundMidnight (
       if (isZero(left)) for (const at of open) placed[at] = otherDay(straddlers[at]!, day)
       else if (areEqual(left, sum(open.map((at) => straddlers[at]!)))) for (const at of open) placed[at] = day
       else continue
-      isNew = true
+      hasProgress = true
     }
   }
   return placed

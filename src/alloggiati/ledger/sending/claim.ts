@@ -135,7 +135,7 @@ export async function putBack (
 
 /**
  * Ends a claim before the dispatch, when nothing was sent. If a caller waits, the submission ends and its guests are
- * free, unless an earlier attempt may have been acquired. Otherwise it is retried later.
+ * free, unless an earlier attempt may have been acquired. Without a waiting caller the submission is retried later.
  */
 export async function releaseUnsent (
   context: LedgerContext, claim: Claim, { causa, errore }: NotSent

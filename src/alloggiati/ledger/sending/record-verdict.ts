@@ -199,8 +199,8 @@ export function rowAfter (now: RowOutcome, seen: RowOutcome | undefined, otherIn
 
 /** The next states after a verdict, by current state. A submission in any other state does not move. */
 const STATES_AFTER: Partial<Record<State, (facts: VerdictFacts) => State[]>> = {
-  pronto: afterClaimOrBefore,
-  preso: afterClaimOrBefore,
+  pronto: beforeDispatch,
+  preso: beforeDispatch,
   in_invio: afterDispatch,
   sconosciuto: afterUnknown,
   da_verificare: (facts) => facts.verdict === 'K' ? ifAllAcquired(facts) : []
@@ -217,7 +217,7 @@ export function nextStates (facts: VerdictFacts): State[] {
 }
 
 /** For a submission that waits for a resend. A late `K` stops the resend. */
-function afterClaimOrBefore (facts: VerdictFacts): State[] {
+function beforeDispatch (facts: VerdictFacts): State[] {
   return facts.verdict === 'K' ? ['da_verificare', ...ifAllAcquired(facts)] : []
 }
 
