@@ -327,8 +327,8 @@ t.test('a lost or wrong master key ends the start with one line that says so, an
   writeFileSync(file, Buffer.alloc(32, 8).toString('base64'), { mode: 0o600 })
   const key = Buffer.alloc(32, 8).toString('base64')
   await refused(t, temporaryFolder(t), /\/master\.key manca/, { DATABASE_URL: url })
-  await refused(t, other, /quella del file \S+\/master\.key/, { DATABASE_URL: url })
-  await refused(t, temporaryFolder(t), /quella della variabile MASTER_KEY/, { DATABASE_URL: url, MASTER_KEY: key })
+  await refused(t, other, /al posto di \S+\/master\.key/, { DATABASE_URL: url })
+  await refused(t, temporaryFolder(t), /indicare in MASTER_KEY la chiave del database/, { DATABASE_URL: url, MASTER_KEY: key })
 
   const restored = temporaryFolder(t)
   mkdirSync(join(restored, 'postgres'))
