@@ -12,7 +12,10 @@ export async function record (
   await request.server.audit.append(tx, { ...authorOf(request), action, object, details })
 }
 
-/** Writes the action of a person who proves their identity in this request. The request itself has no credentials. */
+/**
+ * Writes an action of a person to the audit log when the request has no principal, e.g. at sign-in. Call it as the last
+ * statement of the transaction.
+ */
 export async function recordOf (
   tx: Executor, { server, ip }: FastifyRequest, userId: string, action: AuditAction, object: string, details?: Details
 ): Promise<void> {

@@ -15,15 +15,18 @@ export interface PeoplePosition { created_at: string, id: string }
 export interface PeopleRange { limit?: number | undefined, after?: PeoplePosition | undefined, isCounted: boolean }
 
 export interface ListedPeople {
-  /** The length of the whole list, if the caller asked to count it. */
+  /** The length of the whole list. The embedded provider counts it only with `isCounted`. */
   total: number | undefined
   /** The users in batches. The embedded provider reads each batch while the earlier ones are sent. */
   batches: AsyncIterable<AuthUser[]>
 }
 
-/** The interface of an identity provider, embedded or external, for this API. */
+/**
+ * The interface of an identity provider, embedded or external, for this API. Methods that ask an external provider also
+ * throw ProviderNonRaggiungibile, and AmministrazioneNonDisponibile when they need the service key and none is set.
+ */
 export interface Directory {
-  /** The base URL and the public key for the configuration of the provider's clients. */
+  /** The base URL and the anonymous key for the configuration of the provider's clients. */
   readonly clientConfig: ClientConfig
   /**
    * @param noteDone called after the operator was created, in the same transaction if the provider is embedded
@@ -38,27 +41,30 @@ export interface Directory {
    * @throws UtenteNonTrovato
    */
   setPicture<T> (id: string, url: string, by: Author, store: (tx: Transaction) => Promise<T>): Promise<T>
-  /** The people of a list, newest first: all, or with `limit` the next ones after a position. */
+  /** The people of a list: all, or with `limit` the next ones after a position, newest first. */
   people (list: PeopleList, range: PeopleRange): Promise<ListedPeople>
   unlink (request: FastifyRequest, caller: PersonPrincipal, provider: string): Promise<void>
   /** The caller's active sessions. */
   sessions (caller: PersonPrincipal): Promise<Session[]>
   /**
-   * Revokes all sessions of the caller and returns their number. Their tokens are rejected from then on.
+   * Revokes all sessions of the caller and returns their number. Their tokens are rejected from then on. A key that was
+   * made with the password alone does not revoke sessions and keys with a second factor, if the person has one.
    * @param alsoKeys whether to revoke the caller's API keys as well
+   * @throws ServeUnaPersona when the provider is external and the caller uses no session
    */
   revokeAll (request: FastifyRequest, caller: PersonPrincipal, alsoKeys: boolean): Promise<number>
   /**
-   * Locks the caller's session, so that it does not end before the transaction.
+   * Locks the caller's session, so that a revocation of all sessions waits for this transaction.
    * @returns whether a second factor was proven in the session
    * @throws NonAutenticato when the session has already ended, SecondoFattoreRichiesto when a factor was enrolled
    * meanwhile
    */
   lockSession (tx: Transaction, caller: Principal): Promise<boolean>
   /**
-   * Locks the caller's account, so that it gets no second factor during the transaction. Call it before any deletion.
-   * @throws NonAutenticato when the person no longer exists, SecondoFattoreRichiesto when the person has a second
-   * factor and the session or key was made with the password alone
+   * Requires the second factor of a person who has one. The embedded provider locks the account, so that it gets no
+   * second factor during the transaction. An external provider's account cannot be locked.
+   * @throws NonAutenticato when the session has ended, or the person is banned or no longer exists,
+   * SecondoFattoreRichiesto when the person has a second factor and the session or key was made with the password alone
    */
   requireLevel (tx: Transaction, caller: PersonPrincipal): Promise<void>
 }

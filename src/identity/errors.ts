@@ -1,7 +1,7 @@
 import createError from '@fastify/error'
 import type { AUTH_ERROR_CODES } from '#schemas/auth/errors.ts'
 
-/** The Supabase Auth errors that this provider returns (`internal/api/apierrors`): status and text by code. */
+/** The errors of the protocol by code: status and text, mostly from Supabase Auth (`internal/api/apierrors`). */
 const AUTH_ERRORS = {
   insufficient_aal: [403, 'AAL2 session is required'],
   mfa_challenge_expired: [422, 'MFA challenge has expired, create a new challenge.'],
@@ -88,7 +88,7 @@ export class AuthError extends Error {
   }
 }
 
-/** Supabase Auth has no other code for a correct password that must be replaced. */
+/** A correct password that must be replaced, as details of `weak_password`. Supabase Auth has no other code for it. */
 export const PRINTED_PASSWORD = {
   message: 'This password was printed at the first start. Choose another one.', reasons: ['pwned']
 }

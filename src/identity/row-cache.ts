@@ -7,7 +7,7 @@ export type RowCache<T extends object> = ReturnType<typeof rowCache<T>>
 const TTL_MS = 10_000
 const MAX_ENTRIES = 5000
 
-/** @param notifications returns the listener, which is created after the cache, at the first read */
+/** @param notifications returns the listener. Called only by `read`, because the listener is created after the cache */
 export function rowCache<T extends object> (notifications: () => NotificationListener) {
   const cache = new LRUCache<string, T>({ max: MAX_ENTRIES, ttl: TTL_MS })
   /** Incremented on every change. A row whose read began before a change is not cached. */
@@ -16,7 +16,7 @@ export function rowCache<T extends object> (notifications: () => NotificationLis
   return {
     get: (id: string): T | undefined => cache.get(id),
 
-    /** Reads the row again. Caches it unless a change was notified meanwhile. */
+    /** Reads the row from the database. Caches it if the listener is connected and no change was notified meanwhile. */
     async read<R extends T | undefined> (id: string, load: () => Promise<R>): Promise<R> {
       const isListening = await notifications().ready()
       const before = generation

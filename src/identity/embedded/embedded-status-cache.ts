@@ -9,7 +9,7 @@ import { isAdmin, isStaff } from '../people/roles.ts'
 import { rowCache, type RowCache } from '../row-cache.ts'
 import { mayAdminister, mustHaveFactor, recentUntil, type KeyStatus, type SessionStatus } from '../session-status.ts'
 
-/** The status of the embedded provider's sessions and keys, cached until the database reports a change. */
+/** The status of the embedded provider's sessions and keys, cached for ten seconds at most. */
 export class EmbeddedStatusCache {
   readonly #config: Pick<Config, 'REQUIRE_MFA'>
   readonly #sessions: RowCache<SessionStatus>
@@ -53,13 +53,13 @@ export class EmbeddedStatusCache {
     return unlessEnded(this.#keys.get(id)) ?? await this.#keys.read(id, () => this.#readKey(id))
   }
 
-  /** Whether the person of a session or key is an administrator, according to the database now. */
+  /** Whether a session or key gives an administrator's rights, according to the database now. */
   async isAdmin (credential: Credential): Promise<boolean> {
     const status = await this.#readCredential(credential)
     return status !== undefined && status.lacks === undefined && status.admin
   }
 
-  /** Whether a session or key gives access to guests' data, according to the database now. */
+  /** Whether a session or key is valid and its person is not pending, according to the database now. */
   async isStillValid (credential: Credential): Promise<boolean> {
     const status = await this.#readCredential(credential)
     return status !== undefined && !status.pending

@@ -29,7 +29,7 @@ interface Parts {
   apiKeys: ApiKeyFormat
 }
 
-/** A token with the rights that it claims. Only routes for administrators check these claims with the provider. */
+/** A token with the rights that it claims. `isAdmin` and `isStillValid` ask the provider instead. */
 interface ClaimingToken extends VerifiedToken, Pick<SessionStatus, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
   verifiedAt: number
 }

@@ -36,7 +36,7 @@ interface ExternalDirectoryParts {
 }
 
 const PER_PAGE = 1000
-/** Maximum pages of a list. A longer list means an error of the provider. */
+/** Maximum pages that are read of a list. The users on further pages are omitted, with a warning. */
 const MAX_PAGES = 100
 
 /** The users of the external provider. The audit log records every change there before the request and after it. */
@@ -235,7 +235,7 @@ async function audited<T> (
   await write('asked', {})
   try {
     const result = await work()
-    // The change is made, and is not undone. If the audit log cannot be written, the log reports it.
+    // The change cannot be undone. If the entry cannot be written, `append` logs the error.
     await write('done', outcome(result)).catch(() => {})
     return result
   } catch (err) {

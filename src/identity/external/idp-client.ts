@@ -5,7 +5,7 @@ import type { ExternalSettings } from './external-settings.ts'
 export interface IdpResponse {
   status: number
   body: unknown
-  /** The error code of Supabase Auth. Empty on success. */
+  /** The error code of Supabase Auth. Empty on success, and when the response has none. */
   code: string
   /** For a page of a list: the length of the whole list (`X-Total-Count`). */
   total: number | undefined
@@ -30,11 +30,11 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
   return {
     /**
      * Sends a request with a person's token. Returns a success or a refusal (any 4xx except 429).
-     * @throws ProviderNonRaggiungibile on a timeout, and for a response that does not follow the protocol
+     * @throws ProviderNonRaggiungibile on a network error, timeout, redirect, 429, 5xx, or a response that is not JSON
      */
     asPerson: (token: string, method: Method, path: string) =>
       ask(method, path, { apikey: settings.anonKey, authorization: `Bearer ${token}` }),
-    /** Sends a request as an administrator. It also throws when the provider rejects the service key. */
+    /** Sends a request with the service key. Throws the same error also when the provider rejects the key. */
     async asService (serviceKey: string, method: Method, path: string, body?: object): Promise<IdpResponse> {
       const isRefused = ({ status }: IdpResponse) => status === 401 || status === 403
       return await ask(method, path, { apikey: serviceKey, authorization: `Bearer ${serviceKey}` }, body, isRefused)
@@ -66,7 +66,7 @@ export function idpClient ({ settings, log, fetch = globalThis.fetch, timeoutMs 
       return answer
     } catch (err) {
       const operation = `${method} ${path.replace(/\?.*/, '').replace(/[0-9a-f-]{36}/, ':id')}`
-      log.warn({ reason: reasonOf(err), operation }, 'the identity provider did not respond')
+      log.warn({ reason: reasonOf(err), operation }, 'a request to the identity provider failed')
       throw new ProviderNonRaggiungibile()
     }
   }

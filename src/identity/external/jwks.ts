@@ -31,9 +31,9 @@ const RSA_BITS = 2048
 export type Jwks = ReturnType<typeof createJwks>
 
 /**
- * An in-memory JSON Web Key Set (RFC 7517). It is fetched on first use, and refreshed in the background after ten
- * minutes.
- * @throws Error when the URL is neither https nor loopback
+ * An in-memory JSON Web Key Set (RFC 7517). It is fetched at the first use, and again for an unknown `kid`. A use after
+ * ten minutes refreshes it in the background.
+ * @throws UnsafeAddress when the URL is neither https nor http on loopback, or contains credentials
  */
 export function createJwks ({
   url, log, fetch = globalThis.fetch, now = () => performance.now(), timeoutMs = TIMEOUT_MS
@@ -48,8 +48,8 @@ export function createJwks ({
 
   return {
     /**
-     * The key with this id. Undefined when the provider does not publish it or cannot be reached.
-     * @throws ProviderNonRaggiungibile when no key set is cached and the provider does not respond. No other error
+     * The key with this id. Undefined when the last fetched set does not contain it.
+     * @throws ProviderNonRaggiungibile when no key set of the last 24 hours is cached and none can be fetched
      */
     async key (kid: string): Promise<VerificationKey | undefined> {
       if (kid === '' || kid.length > KID_LENGTH) return undefined
@@ -107,7 +107,7 @@ async function download (fetch: typeof globalThis.fetch, url: string, timeoutMs:
   return (await readBody(response, RESPONSE_BYTES)).toString()
 }
 
-/** The usable keys among the first fifty of a set. When two keys have the same `kid`, the first one is used. */
+/** The usable keys among the first fifty entries of a set. When two keys have the same `kid`, the first one is used. */
 function readKeys (text: string): Map<string, VerificationKey> {
   const entries = member(parseJson(text), 'keys')
   if (!Array.isArray(entries)) throw new UnusableResponse('not a key set')

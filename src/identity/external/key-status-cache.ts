@@ -11,7 +11,7 @@ import type { UserLookup } from './user-lookup.ts'
 
 export type KeyStatusCache = ReturnType<typeof keyStatusCache>
 
-/** The status of API keys whose persons the external provider manages. */
+/** The status of API keys whose owners are users of the external provider. */
 export function keyStatusCache (
   db: Database, users: UserLookup, notifications: () => NotificationListener, settings: Pick<Config, 'REQUIRE_MFA'>
 ) {

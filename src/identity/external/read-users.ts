@@ -93,11 +93,11 @@ function object (value: unknown): Fields | undefined {
   return typeof value === 'object' && value !== null && !Array.isArray(value) ? value as Fields : undefined
 }
 
-function text (value: unknown, usual = ''): string {
-  return typeof value === 'string' ? value : usual
+function text (value: unknown, fallback = ''): string {
+  return typeof value === 'string' ? value : fallback
 }
 
-/** Go writes times with microseconds and offsets. */
+/** Converts a time to UTC and milliseconds. Supabase Auth writes microseconds and offsets. */
 function instant (value: unknown): string | undefined {
   const date = new Date(typeof value === 'string' ? value : NaN)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()

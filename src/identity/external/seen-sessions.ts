@@ -16,17 +16,18 @@ export type SessionRef = Pick<VerifiedToken, 'userId' | 'sessionId'>
 type SeenRow = typeof table.$inferSelect
 
 const RECORD_EVERY_MS = 60_000
-/** A revocation is stored until then, because tokens older than a day are rejected anyway. */
+/** The expiry of a recorded revocation. By then every token from before it is rejected as older than a day. */
 const REVOKED_UNTIL = sql`now() + interval '25 hours'`
 const REVOKED_FOR_MS = 25 * 3_600_000
+/** Rows are deleted this long after their expiry. */
 const KEPT = sql`interval '30 days'`
 
 /**
  * The sessions of the external provider whose tokens this server has seen. The provider's tokens stay valid until they
  * expire, even after their session has ended. This server rejects them after it has recorded the session as revoked.
  *
- * A row whose id is the person's id records when all sessions of the person were revoked. For a session first seen
- * after that time, this server asks the provider.
+ * A row whose id is the person's id records when all sessions of the person were revoked. For 25 hours after that time,
+ * this server asks the provider about each session that it sees for the first time.
  */
 export class SeenSessions {
   readonly #db: Database
@@ -49,7 +50,8 @@ export class SeenSessions {
   }
 
   /**
-   * Reads the record of a session. A new session, or the new use of a known one, is recorded in the background.
+   * Reads the record of a session. Records a new session, or the use of a known one at most once a minute, in the
+   * background.
    * @param isAccepted asks the provider whether it accepts the token
    */
   async recordUse (token: VerifiedToken, client: Client, isAccepted: () => Promise<boolean>): Promise<SeenSession> {
@@ -71,7 +73,7 @@ export class SeenSessions {
     })
   }
 
-  /** A person's active sessions, latest first. */
+  /** A person's active sessions, most recently used first. */
   async list (userId: string): Promise<SeenRow[]> {
     await this.flush()
     return await this.#db.select().from(table)
@@ -91,13 +93,13 @@ export class SeenSessions {
     this.onChange(sessionId)
   }
 
-  /** Records that all sessions of a person have ended, including the given one. Returns the number of active ones. */
+  /** Records that all sessions of a person have ended, including the given one. Returns how many were active. */
   async endAll (tx: Transaction, { userId, sessionId }: SessionRef, client: Client): Promise<number> {
     await lockPerson(tx, userId)
     const ends = { user_id: userId, expires_at: REVOKED_UNTIL }
     await tx.insert(table).values([{ id: userId, ...ends }, { id: sessionId, ...ends, ...client }])
       .onConflictDoNothing()
-    // Update even the rows that were just inserted, because the trigger notifies the other processes only of updates.
+    // Update even the rows that were just inserted, because the database does not notify inserts to other processes.
     const ended = await tx.update(table)
       .set({
         revoked_at: sql`clock_timestamp()`,
@@ -108,7 +110,7 @@ export class SeenSessions {
     return ended.filter(({ id, isLive }) => isLive && id !== userId).length
   }
 
-  /** Locks a session, so that no other transaction revokes it meanwhile. Returns false if it is already revoked. */
+  /** Makes `endAll` of the person wait for this transaction. Returns false if the session is already revoked. */
   async lock (tx: Transaction, { userId, sessionId }: SessionRef): Promise<boolean> {
     await lockPerson(tx, userId)
     return (await tx.$count(table, and(eq(table.id, sessionId), isNotNull(table.revoked_at)))) === 0
@@ -130,7 +132,7 @@ export class SeenSessions {
     await deleteInBatches(this.#db, table, lt(table.expires_at, sql`now() - ${KEPT}`))
   }
 
-  /** Writes without making the caller wait. If the write fails, the next request of the session repeats it. */
+  /** Writes without making the caller wait. After a failed write, the next uncached read of the session repeats it. */
   #writeInBackground (work: Promise<unknown>): void {
     const done = work.then(() => {}, (err: unknown) => this.#log.warn({ err }, 'a session could not be recorded'))
       .finally(() => this.#writing.delete(done))
@@ -158,7 +160,7 @@ export class SeenSessions {
   }
 }
 
-/** Lets the first record of a session and the revocation of the person's sessions run one after the other. */
+/** Serializes the first record of a session with the revocation of all sessions of the person. */
 async function lockPerson (tx: Executor, userId: string): Promise<void> {
   await tx.execute(sql`select pg_advisory_xact_lock(${LOCKS.seenSessions}::int, hashtext(${userId}))`)
 }

@@ -18,7 +18,7 @@ export function userLookup (
   { client, serviceKey, clock = () => performance.now() }:
   { client: Pick<IdpClient, 'asService'>, serviceKey: string, clock?: () => number }
 ) {
-  /** Lookups of the last minute, which concurrent callers share. Failed lookups are dropped. */
+  /** The last lookup by user id. Callers share it for a minute. Failed lookups are dropped. */
   const asked = new LRUCache<string, { at: number, response: Promise<AuthUser | undefined> }>({ max: MAX_ENTRIES })
 
   return {
@@ -48,7 +48,7 @@ export function userLookup (
   }
 }
 
-/** Checked at every call, because a ban ends without notice. */
+/** Checked at every call, because a ban can expire while the user is cached. */
 function unlessBannedOrDeleted (user: AuthUser | undefined): AuthUser | undefined {
   return user === undefined || isBannedOrDeleted(user) ? undefined : user
 }
@@ -58,15 +58,20 @@ export const ENDED_CODES = new Set(['session_not_found', 'session_expired', 'use
 
 export type TokenLookup = ReturnType<typeof tokenLookup>
 
-/** Asks the provider for the owner of a token, with that token as credential. @throws ProviderNonRaggiungibile */
+/** Asks the provider for the owner of a token, with that token as credential. */
 export function tokenLookup (client: Pick<IdpClient, 'asPerson'>, seen: Pick<SeenSessions, 'end'>) {
   return {
-    /** Undefined when the provider rejects the token. If the session has ended there, it is also ended here. */
+    /**
+     * Undefined when the provider rejects the token, or another person owns it. If the session has ended at the
+     * provider, it is also ended here.
+     * @throws ProviderNonRaggiungibile
+     */
     async user (token: string, session: SessionRef): Promise<AuthUser | undefined> {
       const { user, code } = await ask(token)
       if (ENDED_CODES.has(code)) await seen.end(session)
       return user?.id === session.userId ? user : undefined
     },
+    /** @throws ProviderNonRaggiungibile */
     isAccepted: async (token: string) => (await ask(token)).user !== undefined
   }
 
