@@ -16,10 +16,10 @@ import { record } from '../audit-record.ts'
 import { notify } from '../sign-in/account-mails.ts'
 import { endPasskeySessions } from '../sign-in/person-sessions.ts'
 import { parseUuid } from '../uuid.ts'
-import { nameOwnFactor, ofType, realFactors, recordRemoved, removeFactor, requireFactor } from './factor-store.ts'
+import { ofType, realFactors, recordRemoved, removeFactor, renameFactor, requireFactor } from './factor-store.ts'
 import { listPasskeys, presentPasskey, removePasskey } from './webauthn/credentials.ts'
 
-/** Routes of other users' second factors and passkeys, for administrators who help a user who has lost them. */
+/** Routes for administrators, who manage the second factors and passkeys of any user, e.g. after the user lost them. */
 const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { db, identity: { waitForListeners } } = app
 
@@ -41,7 +41,7 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const userId = parseUuid(params.user_id, 'user_id')
     const id = parseUuid(params.factor_id, 'factor_id')
     return presentFactor(await db.transaction(async (tx) =>
-      await nameOwnFactor(tx, request, await lockPerson(tx, userId), id, friendly_name)))
+      await renameFactor(tx, request, await lockPerson(tx, userId), id, friendly_name)))
   })
 
   app.delete('/admin/users/:user_id/factors/:factor_id', route(
@@ -51,7 +51,7 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request) => {
     const { params } = request
     const userId = parseUuid(params.user_id, 'user_id')
-    return presentFactor(await removeForOther(request, userId, parseUuid(params.factor_id, 'factor_id')))
+    return presentFactor(await removeFactorOf(request, userId, parseUuid(params.factor_id, 'factor_id')))
   })
 
   app.get('/admin/users/:user_id/passkeys', route(
@@ -77,12 +77,13 @@ const adminFactorRoutes: FastifyPluginAsyncTypebox = async (app) => {
 }
 export default adminFactorRoutes
 
-async function removeForOther (request: FastifyRequest, userId: string, id: string): Promise<FactorRow> {
+async function removeFactorOf (request: FastifyRequest, userId: string, id: string): Promise<FactorRow> {
   const { server: app } = request
   const removed = await app.db.transaction(async (tx) => {
     const { factors, ...person } = await lockPerson(tx, userId)
     const factor = requireFactor(factors, id)
-    // Recovery codes alone are not a second factor. A person who has lost them too could not sign in.
+    // Recovery codes alone are not a second factor, so they are removed with the last other factor. Otherwise a person
+    // who has lost them too could not sign in.
     const codes = ofType(factors, 'recovery_code')
     const isLast = realFactors(factors).every((each) => each.id === id)
     const gone = codes && isLast && codes.id !== id ? [factor, codes] : [factor]

@@ -9,10 +9,10 @@ import { notify } from '../sign-in/account-mails.ts'
 import { DAY_MS, listSessions } from '../sign-in/person-sessions.ts'
 
 const HOUR_MS = 3_600_000
-/** Factor of the daily limit for authenticator apps: five times the hourly limit of one IP address. */
-const CEILING = 5
+/** The daily limit of wrong app codes is this many times the hourly limit of one client IP. */
+const DAILY_FACTOR = 5
 
-/** Each kind has its own count, so a person who has reached one limit can still use the others. */
+/** The errors above the limits. Each kind has its own count, so the others work after one limit is reached. */
 const REFUSALS = {
   'second-factor': 'over_request_rate_limit',
   device: 'over_request_rate_limit',
@@ -30,13 +30,16 @@ const NOTIFIED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS 
 const LAST_NOTICE: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 
 /**
- * Checks a code that a person enters. Wrong codes are counted and written to the audit log. Above the limit even a
- * right code is rejected. App codes have six digits, so a stranger can guess them. They are counted per account and
- * client IP each hour, and per account each day. Client IPs where the person has proven a second factor have a separate
- * daily count, so a stranger with the password cannot lock the person out there. Recovery codes and devices cannot be
- * guessed, so they are counted only per session. A mail notifies the person of wrong codes.
+ * Accepts or rejects a code or a device's response, which the caller has compared (`isRight`). Wrong ones are counted
+ * and written to the audit log. Above the limit even a right one is rejected.
+ *
+ * App codes have six digits, so a stranger can guess them. They are counted per account and client network each hour,
+ * and per account each day. Networks of sessions with a proven second factor have a separate daily count, so a stranger
+ * with the password cannot lock the person out there. Recovery codes and devices cannot be guessed, so they are counted
+ * only per session. A mail notifies the person of the fifth wrong one.
+ * @throws AuthError the code in `REFUSALS` above the limit, mfa_verification_failed for a wrong one
  */
-export async function checkCode (
+export async function checkAttempt (
   request: FastifyRequest,
   reply: FastifyReply,
   { purpose, factorId, isRight }: { purpose: keyof typeof REFUSALS, factorId: string, isRight: boolean }
@@ -65,7 +68,7 @@ export async function checkCode (
 async function countAppCode (app: FastifyInstance, userId: string, address: string, by: 0 | 1): Promise<number> {
   const seconds = await app.countAttempt(perHour(app, 'second-factor/account-address'), [userId, address], by)
   if (seconds > 0) return seconds
-  const max = app.identity.config.RATE_LIMIT_LOGIN_MAX * CEILING
+  const max = app.identity.config.RATE_LIMIT_LOGIN_MAX * DAILY_FACTOR
   const where = await hasProvenFrom(app.db, userId, address) ? 'known' : 'elsewhere'
   return await app.countAttempt({ name: 'second-factor/account', max, windowMs: DAY_MS }, [userId, where], by)
 }
@@ -74,7 +77,7 @@ function perHour ({ identity: { config } }: FastifyInstance, name: string): Limi
   return { name, max: config.RATE_LIMIT_LOGIN_MAX, windowMs: HOUR_MS }
 }
 
-/** Whether the person has a session from this client IP in which a second factor was proven. */
+/** Whether the person has a session from this client network in which a second factor was proven. */
 async function hasProvenFrom (db: Database, userId: string, address: string): Promise<boolean> {
   const found = await listSessions(db, userId)
   return found.some(({ factor_id, ip }) => factor_id !== null && ip !== null && network(ip) === address)

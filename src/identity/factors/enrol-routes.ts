@@ -17,7 +17,7 @@ import { notify } from '../sign-in/account-mails.ts'
 import { getSessionOwner, getSignedIn } from '../sign-in/person-sessions.ts'
 import { parseUuid } from '../uuid.ts'
 import {
-  getFactor, nameOwnFactor, ofType, realFactors, recordRemoved, removeAbandoned, removeFactor
+  getFactor, ofType, realFactors, recordRemoved, removeAbandoned, removeFactor, renameFactor
 } from './factor-store.ts'
 import { requireProof } from './proof.ts'
 import { enrolmentOf, newSecret, sealSecret, usualIssuer } from './totp.ts'
@@ -54,7 +54,7 @@ const enrolRoutes: FastifyPluginAsyncTypebox = async (app) => {
     const { params, principal, body: { friendly_name } } = request
     const id = parseUuid(params.factor_id, 'factor_id')
     return presentFactor(await app.db.transaction(async (tx) =>
-      await nameOwnFactor(tx, request, await getSessionOwner(tx, principal!), id, friendly_name)))
+      await renameFactor(tx, request, await getSessionOwner(tx, principal!), id, friendly_name)))
   })
 }
 export default enrolRoutes
@@ -126,7 +126,7 @@ async function unenrol (request: FastifyRequest, id: string, withCodes = false):
   })
 }
 
-/** The recovery codes of a person with only one other factor. Without that factor they are not a second factor. */
+/** The recovery codes of a person with only one other factor. Alone, recovery codes are not a second factor. */
 function codesOfLast ({ factors }: User): FactorRow | undefined {
   return realFactors(factors).length === 1 ? ofType(factors, 'recovery_code') : undefined
 }

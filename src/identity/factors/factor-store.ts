@@ -34,6 +34,7 @@ export async function removeAbandoned (tx: Transaction, user_id: string): Promis
   ))
 }
 
+/** Records the time step of a TOTP code as used. Returns false when this step or a later one is already used. */
 export async function takeStep (tx: Transaction, { id }: Pick<StoredFactor, 'id'>, step: number): Promise<boolean> {
   const taken = await tx.update(factors).set({ last_step: step })
     .where(and(eq(factors.id, id), or(isNull(factors.last_step), lt(factors.last_step, step))))
@@ -42,10 +43,10 @@ export async function takeStep (tx: Transaction, { id }: Pick<StoredFactor, 'id'
 }
 
 /**
- * Verifies a factor with its first proof. Deletes all unverified factors, because a stranger who knew the password may
- * have enrolled them. Requires the person's lock.
+ * Marks a factor as verified after its first proof. Deletes all other unverified factors, because a stranger who knew
+ * the password may have enrolled them. Requires the person's lock.
  */
-export async function verifyFactor (tx: Transaction, { id, user_id }: StoredFactor): Promise<void> {
+export async function markVerified (tx: Transaction, { id, user_id }: StoredFactor): Promise<void> {
   await tx.update(factors).set({ status: 'verified', updated_at: new Date() }).where(eq(factors.id, id))
   await tx.delete(factors).where(and(
     eq(factors.user_id, user_id), eq(factors.status, 'unverified'), ne(factors.id, id)
@@ -62,8 +63,9 @@ export function requireFactor (all: readonly FactorRow[], id: string): FactorRow
 /**
  * Renames a factor to a name that is unique for the person. Returns the same row when the name does not change.
  * Requires the person's lock.
+ * @throws AuthError mfa_factor_name_conflict
  */
-async function nameFactor (
+async function updateName (
   tx: Transaction, all: readonly FactorRow[], factor: FactorRow, name: string | null | undefined
 ): Promise<FactorRow> {
   const friendly_name = name?.trim() ?? ''
@@ -74,11 +76,12 @@ async function nameFactor (
   return row!
 }
 
-export async function nameOwnFactor (
+/** Renames a person's factor, and writes a change to the audit log. @throws AuthError mfa_factor_not_found */
+export async function renameFactor (
   tx: Transaction, request: FastifyRequest, { id: user, factors }: User, id: string, name: string | null | undefined
 ): Promise<FactorRow> {
   const factor = requireFactor(factors, id)
-  const named = await nameFactor(tx, factors, factor, name)
+  const named = await updateName(tx, factors, factor, name)
   if (named === factor) return factor
   await record(tx, request, 'utente_modificato', `user:${user}`, { factor: id, fields: ['friendly_name'] })
   return named
@@ -93,11 +96,11 @@ export async function recordRemoved (
   await record(tx, request, 'fattore_rimosso', `factor:${id}`, { type, ...details })
 }
 
-/** Deletes a factor. Sessions in which it was proven return to `aal1`. Requires the person's lock. */
+/** Deletes a factor. Sessions in which it was the last proven factor return to `aal1`. Requires the person's lock. */
 export async function removeFactor (tx: Transaction, { id }: Pick<FactorRow, 'id'>): Promise<void> {
-  const first = sql`select coalesce(jsonb_agg(entry order by at), '[]') from jsonb_array_elements(${sessions.amr})
+  const unproven = sql`select coalesce(jsonb_agg(entry order by at), '[]') from jsonb_array_elements(${sessions.amr})
     with ordinality as entries (entry, at) where entry ->> 'method' not in ${Object.values(METHODS)}`
-  await tx.update(sessions).set({ amr: sql`(${first})`, factor_id: null, updated_at: new Date() })
+  await tx.update(sessions).set({ amr: sql`(${unproven})`, factor_id: null, updated_at: new Date() })
     .where(eq(sessions.factor_id, id))
   await tx.delete(factors).where(eq(factors.id, id))
 }

@@ -17,9 +17,9 @@ import { sessionResponse } from '../sign-in/session-response.ts'
 import { getSignedIn, type SignedIn } from '../sign-in/person-sessions.ts'
 import { METHODS } from '../session-status.ts'
 import { isUuid, parseUuid } from '../uuid.ts'
-import { checkCode } from './code-attempts.ts'
+import { checkAttempt } from './code-attempts.ts'
 import { raiseSession, requireProof } from './proof.ts'
-import { getFactor, takeStep, verifyFactor, type StoredFactor } from './factor-store.ts'
+import { getFactor, markVerified, takeStep, type StoredFactor } from './factor-store.ts'
 import { matchStep, unsealSecret } from './totp.ts'
 import { relyingParty, type RelyingParty } from './webauthn/relying-party.ts'
 import { getUser } from '../people/find-users.ts'
@@ -95,7 +95,7 @@ async function takeProof (
   const message = 'AAL2 required to verify a further factor'
   if (status === 'unverified') requireProof(signedIn, app.identity.config, { message })
   if (!await take()) throw new AuthError('mfa_verification_failed')
-  if (status === 'unverified') await verifyFactor(tx, factor)
+  if (status === 'unverified') await markVerified(tx, factor)
   const raised = await raiseSession(tx, session, factor)
   if (status === 'unverified') {
     await notify(app, tx, user, 'factor_added')
@@ -110,7 +110,7 @@ async function proveTotp (
 ): Promise<Take> {
   const secret = unsealSecret(request.server.identity.keys, factor.id, factor.secret!)
   const step = matchStep(secret, code, factor.last_step, Date.now())
-  await checkCode(request, reply, { purpose: 'second-factor', factorId: factor.id, isRight: step !== undefined })
+  await checkAttempt(request, reply, { purpose: 'second-factor', factorId: factor.id, isRight: step !== undefined })
   return (tx) => takeStep(tx, factor, step!)
 }
 
@@ -123,7 +123,7 @@ async function proveDevice (
 ): Promise<Take> {
   const { server: app } = request
   const take = await checkDevice(app.db, requireDevices(app), factor, challenge, proof)
-  await checkCode(request, reply, { purpose: 'device', factorId: factor.id, isRight: take !== undefined })
+  await checkAttempt(request, reply, { purpose: 'device', factorId: factor.id, isRight: take !== undefined })
   return take!
 }
 
@@ -178,12 +178,12 @@ function unknownChallenge (): AuthError {
   })
 }
 
-/** Records a proof in the transaction that relies on it. Returns false if another request has used it meanwhile. */
+/** Records a proof as used. Returns false if another request has used the same proof meanwhile. */
 type Take = (tx: Transaction) => Promise<boolean>
 
 interface DeviceProof { type: string, credential_response: Record<string, unknown> }
 
-/** For an unverified factor a device creates its key, for a verified one it signs with it. */
+/** A device creates a key for an unverified factor, and signs with that key for a verified one. */
 const kindOf = ({ status }: StoredFactor) => status === 'verified' ? 'request' : 'create'
 
 async function askDevice (

@@ -34,6 +34,7 @@ export function requireProof (
 /**
  * A passkey allows the sign-in like a password. To create a passkey, the person must have signed in, or proven a second
  * factor, within `FRESH_MS`.
+ * @throws PasswordDaCambiare
  * @throws AuthError insufficient_aal, reauthentication_needed
  */
 export function requireFresh (signedIn: SignedIn, config: Pick<Config, 'REQUIRE_RECENT_MFA'>): void {

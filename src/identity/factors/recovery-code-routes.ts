@@ -20,7 +20,7 @@ import { notify } from '../sign-in/account-mails.ts'
 import { sessionResponse } from '../sign-in/session-response.ts'
 import { getSignedIn } from '../sign-in/person-sessions.ts'
 import { METHODS } from '../session-status.ts'
-import { checkCode } from './code-attempts.ts'
+import { checkAttempt } from './code-attempts.ts'
 import { raiseSession, requireProof } from './proof.ts'
 import { ofType, realFactors, recordRemoved, removeFactor } from './factor-store.ts'
 
@@ -28,7 +28,7 @@ const URL = '/factors/recovery-codes'
 const TYPE = 'recovery_code' as const
 const USUAL_NAME = 'Recovery codes'
 
-/** Single-use recovery codes for a lost app. A person has one set of codes, in addition to another factor. */
+/** Single-use recovery codes for a lost factor. A person has at most one set, in addition to another factor. */
 const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.get(URL, route({ access: 'user', signIn: true }, 'authRecoveryCodes', 'Quanti codici di recupero restano', {
     response: { 200: RecoveryStatus }
@@ -90,7 +90,7 @@ async function proveWithCode (request: FastifyRequest, reply: FastifyReply, code
   const { server: { db, identity: { keys, signer, waitForListeners } }, principal } = request
   const factor = requireCodes(await listFactors(db, principal!.userId!))
   const isRight = await isUnused(db, keys, factor.id, code)
-  await checkCode(request, reply, { purpose: 'recovery-code', factorId: factor.id, isRight })
+  await checkAttempt(request, reply, { purpose: 'recovery-code', factorId: factor.id, isRight })
   const signedIn = await db.transaction(async (tx) => {
     const { session } = await getSignedIn(tx, principal!)
     if (!await useCode(tx, keys, factor.id, code)) throw new AuthError('mfa_verification_failed')

@@ -33,7 +33,7 @@ interface Enrolment { secret: string, uri: string, qr_code: string }
 
 /** @param issuer the issuer that the app shows. @param label the account name that the app shows */
 export async function enrolmentOf (secret: Buffer, issuer: string, label: string): Promise<Enrolment> {
-  // Replaces characters that a URI cannot contain, and cuts the label so that it fits into a QR code.
+  // Replaces lone surrogates, which a URI cannot contain, and cuts the label so that it fits into a QR code.
   const totp = new TOTP({
     ...FORM, secret: keyOf(secret), issuer: issuer.toWellFormed(), label: label.slice(0, MAX_LABEL).toWellFormed()
   })

@@ -38,7 +38,7 @@ export async function creationOptions (
   return { options, challenge: options.challenge }
 }
 
-/** Options for a proof. @param allowed the accepted credentials. Without any, the device offers all its passkeys */
+/** Options for a proof. @param allowed the accepted credentials. Without any, the device offers the site's passkeys */
 export async function requestOptions (
   { id }: RelyingParty, allowed: readonly CredentialRow[], purpose: Purpose
 ): Promise<CeremonyOptions> {

@@ -50,13 +50,14 @@ export async function noteUse (tx: Transaction, id: string, counter: number): Pr
   return noted.length > 0
 }
 
-/** Renames or removes a person's own passkey. A passkey of another person is reported as missing. */
+/** Renames a person's passkey. @throws AuthError validation_failed when it is missing or another person's */
 export async function renamePasskey (tx: Transaction, user_id: string, id: string, friendly_name: string) {
-  return await only(tx.update(t).set({ friendly_name }).where(own(user_id, id)).returning())
+  return await requirePasskey(tx.update(t).set({ friendly_name }).where(passkeyOf(user_id, id)).returning())
 }
 
+/** Deletes a person's passkey. @throws AuthError validation_failed when it is missing or another person's */
 export async function removePasskey (tx: Transaction, user_id: string, id: string): Promise<CredentialRow> {
-  return await only(tx.delete(t).where(own(user_id, id)).returning())
+  return await requirePasskey(tx.delete(t).where(passkeyOf(user_id, id)).returning())
 }
 
 export async function keepChallenge (
@@ -67,12 +68,12 @@ export async function keepChallenge (
   return { id: row!.id, expires_at: Math.floor((row!.created_at.getTime() + LIFETIME_MS) / 1000) }
 }
 
-/** Takes a single-use challenge. @throws AuthError webauthn_challenge_not_found, webauthn_challenge_expired */
+/** Deletes and returns a challenge. @throws AuthError webauthn_challenge_not_found, webauthn_challenge_expired */
 export async function takeChallenge (
   db: Executor, ceremony: Ceremony, id: string, user_id: string | null
 ): Promise<string> {
-  const { id: column, ceremony: kind, user_id: whose } = webauthn_challenges
-  const which = and(eq(column, id), eq(kind, ceremony), user_id === null ? isNull(whose) : eq(whose, user_id))
+  const { id: column, ceremony: kind, user_id: owner } = webauthn_challenges
+  const which = and(eq(column, id), eq(kind, ceremony), user_id === null ? isNull(owner) : eq(owner, user_id))
   const [row] = isUuid(id) ? await db.delete(webauthn_challenges).where(which).returning() : []
   if (!row) throw new AuthError('webauthn_challenge_not_found')
   if (row.created_at.getTime() + LIFETIME_MS <= Date.now()) throw new AuthError('webauthn_challenge_expired')
@@ -88,11 +89,11 @@ export function presentPasskey ({ id, friendly_name, created_at, last_used_at }:
   }
 }
 
-function own (user_id: string, id: string) {
+function passkeyOf (user_id: string, id: string) {
   return and(eq(t.id, id), eq(t.user_id, user_id), isNull(t.factor_id))
 }
 
-async function only (rows: Promise<CredentialRow[]>): Promise<CredentialRow> {
+async function requirePasskey (rows: Promise<CredentialRow[]>): Promise<CredentialRow> {
   const [row] = await rows
   if (!row) throw new AuthError('validation_failed', { status: 404, message: 'Passkey not found' })
   return row
