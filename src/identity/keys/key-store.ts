@@ -79,7 +79,7 @@ export async function revokeUnprovenKeys (tx: Executor, userId: string): Promise
   return await revokeKeys(tx, userId, eq(api_keys.second_factor, false))
 }
 
-/** The scopes of a valid key that may administer. Undefined for any other key. */
+/** The scopes of a valid key with the scope `amministrazione`, undefined for any other. Does not check its owner. */
 export async function adminKeyScopes (db: Executor, id: string): Promise<Scope[] | undefined> {
   const [key] = await db.select({ scopes: api_keys.scopes }).from(api_keys).where(and(
     eq(api_keys.id, id),

@@ -29,8 +29,8 @@ const OWN_NAMES = ['name', 'surname']
 /**
  * Finds the account of a person who signs in through a provider: by the identity if it is known, otherwise by the
  * verified address. Without an account it creates one. The account's row is locked or written by this transaction.
- * @throws AuthError user_banned, signup_disabled, identity_not_found, OAuthError when the address is missing or not
- * verified
+ * @throws AuthError user_banned, user_not_found, signup_disabled, identity_not_found, OAuthError when the address is
+ * missing or not verified
  */
 export async function findOrCreateAccount (
   tx: Transaction, incoming: ProviderIdentity, signupEnabled: boolean

@@ -7,7 +7,7 @@ export class OAuthError extends Error {
   readonly error: string
   /** The error code of Supabase Auth. Undefined for a refusal by the provider. */
   readonly code: string | undefined
-  /** The reason for the log, when the provider failed. It never contains text from the provider. */
+  /** The reason for the log, when the provider failed or refused. Its only text from the provider is an error code. */
   readonly reason: string | undefined
   constructor (error: string, code: string | undefined, description: string, reason?: string) {
     super(description)
@@ -18,7 +18,7 @@ export class OAuthError extends Error {
   }
 }
 
-/** The OAuth error codes by status, as in Supabase Auth. Those in `DENIALS` are always `access_denied`. */
+/** The OAuth error codes by status, as in Supabase Auth. The errors in `DENIALS` are always `access_denied`. */
 const BY_STATUS: Readonly<Record<number, string>> = {
   400: 'invalid_request', 401: 'unauthorized_client', 403: 'access_denied', 503: 'temporarily_unavailable'
 }
@@ -43,8 +43,8 @@ export function missingEmail (): OAuthError {
 }
 
 /**
- * An error of the provider, or of the library that parses its responses. Their texts may contain personal data, so only
- * codes are kept.
+ * An error of the provider, or of the library that parses its responses. Their texts may contain personal data, so the
+ * log gets only codes.
  */
 export function providerError (err: unknown): OAuthError {
   if (err instanceof OAuthError) return err
@@ -54,7 +54,7 @@ export function providerError (err: unknown): OAuthError {
       'temporarily_unavailable', 'unexpected_failure', 'The external provider cannot be reached', unreachable.reason
     )
   }
-  // A refusal by the provider is passed on. Usually the person cancelled.
+  // The front end gets a refusal by the provider with its text. Usually the person cancelled.
   if (err instanceof AuthorizationResponseError) {
     return new OAuthError(err.error, undefined, err.error_description ?? '', 'refused')
   }

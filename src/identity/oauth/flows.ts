@@ -159,7 +159,7 @@ async function issueCode (
   return await issueAuthCode(tx, flow.id, id, sealForClient(keys, flow.id, kept))
 }
 
-/** Logs a provider's errors, because the operator of this server can fix them, but the person cannot. */
+/** Logs a provider's errors and refusals, because only the operator of this server can fix a wrong configuration. */
 async function loggingFaults<T> (log: FastifyBaseLogger, provider: string, work: () => Promise<T>): Promise<T> {
   try {
     return await work()

@@ -67,7 +67,7 @@ async function readProfile (config: openid.Configuration, userAddress: string, t
   })
 }
 
-/** The JSON of a response. Undefined when the person has not granted access. */
+/** The JSON of a response. Undefined unless the status is 200, e.g. when the person has not granted access. */
 async function readJson (config: openid.Configuration, address: string, token: string): Promise<unknown> {
   const headers = new Headers({ accept: 'application/vnd.github+json' })
   const response = await openid.fetchProtectedResource(config, token, new URL(address), 'GET', undefined, headers)

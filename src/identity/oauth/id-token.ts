@@ -28,7 +28,7 @@ const ALGORITHMS = ['RS256', 'RS384', 'RS512', 'PS256', 'PS384', 'PS512', 'ES256
 /** Allowed clock skew between two servers. */
 const TOLERANCE_SECONDS = 30
 
-/** Verifies ID tokens that a provider issued to a client through its own SDK (OpenID Connect Core, 3.1.3.7). */
+/** Verifies ID tokens that an app got through the provider's SDK (OpenID Connect Core, 3.1.3.7). */
 export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>, discover: () => Promise<Issuer>) {
   const keySets = new Map<string, JWTVerifyGetKey>()
 
@@ -46,7 +46,7 @@ export function idTokenReader ({ client_id }: Pick<OpenidProvider, 'client_id'>,
   }
 
   /**
-   * Returns the profile in an ID token after checking signature, issuer, audience, age and nonce.
+   * Returns the profile in an ID token after checking signature, issuer, audience, expiry, nonce and `at_hash`.
    * @throws AuthError validation_failed, ProviderUnreachable, and errors of discovery
    */
   return async function readIdToken (token: string, { nonce, accessToken }: IdTokenChecks): Promise<Profile> {

@@ -21,7 +21,7 @@ export interface OAuthClient {
   /** For providers with ID tokens: the issuer, and a function that reads the profile from a token. */
   idTokens?: {
     issuer: string
-    /** @throws AuthError validation_failed */
+    /** @throws AuthError validation_failed, OAuthError when the provider fails */
     read (token: string, checks: IdTokenChecks): Promise<Profile>
   }
 }

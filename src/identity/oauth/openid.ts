@@ -107,7 +107,7 @@ async function profileFrom (
 
 /**
  * Caches a value that is expensive to load. Concurrent callers share one load. When a later load fails, the last value
- * is used. Failures are not cached.
+ * is used for `RETRY_MS`. A failed first load is not cached.
  */
 export function cached<T> (
   load: () => Promise<T>, freshMs: number, now: () => number = () => performance.now()

@@ -59,7 +59,7 @@ function metadataOf (
   }
 }
 
-/** A text that PostgreSQL can store, without NUL and lone surrogates. Undefined for a text that is too long. */
+/** A text that PostgreSQL can store. Undefined for blank or too long texts, control characters and lone surrogates. */
 function text (value: unknown, maxLength: number): string | undefined {
   if (typeof value !== 'string' || value.trim() === '' || value.length > maxLength) return undefined
   return /\p{Cc}/u.test(value) || !value.isWellFormed() ? undefined : value

@@ -112,8 +112,9 @@ export function identityList (
     const unlink = form({
       action: `${ACCOUNT}/collegamenti/scollega`, button: texts.unlink, values: { id }, about: name
     })
-    const mayGo = provider !== 'email' && all.length > 1
-    return item(name, typeof email === 'string' ? [email] : [], mayGo ? confirmed(texts.unlink, name, unlink) : NOTHING)
+    const canUnlink = provider !== 'email' && all.length > 1
+    const action = canUnlink ? confirmed(texts.unlink, name, unlink) : NOTHING
+    return item(name, typeof email === 'string' ? [email] : [], action)
   })
   return section(texts.providers, html`${list(items, '')}${others.map(({ name }) =>
     link(`${LINK}/con/${encodeURIComponent(name)}`, fill(texts.linkWith, titleOf(name))))}`)

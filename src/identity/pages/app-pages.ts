@@ -16,7 +16,7 @@ const appPages: FastifyPluginAsyncTypebox = async (app) => {
     'postContinua', 'Torna all’applicazione con una sessione', ['app']
   ), async (request, reply) => {
     const visitor = await requireVisitor(request)
-    // Undefined if the cookie has expired.
+    // The cookie may have expired.
     const appRequest = appOf(request)
     if (appRequest === undefined) throw new RedirectError(ACCOUNT)
     // Another request has replaced the cookie. The person agrees only to the request that the page shows.
@@ -65,11 +65,10 @@ ${continueForm(appRequest, texts)}${
 
 export function continueForm (appRequest: AppRequest, texts: Texts): Html {
   const { protocol, host } = new URL(appRequest.redirectTo)
-  // The name of the front end that users see.
-  const who = host || protocol.slice(0, -1)
-  return html`<p>${fill(texts.appAsks, who)}</p>
+  const appName = host || protocol.slice(0, -1)
+  return html`<p>${fill(texts.appAsks, appName)}</p>
 ${form({ action: CONTINUE, button: texts.continue, values: { app: tagOf(appRequest) } })}${
-  form({ action: DECLINE, button: texts.decline, about: who, isQuiet: true })}`
+  form({ action: DECLINE, button: texts.decline, about: appName, isQuiet: true })}`
 }
 
 /** Sends the browser to another origin after a form. A redirect is not allowed there (`form-action` in the policy). */

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest, LightMyRequestResponse } from 'fastify'
 import type { TextKey } from './page-texts.ts'
 
+/** The error response of a route, which a page explains to the person. */
 export class Refused extends Error {
   readonly status: number
   readonly code: string
@@ -113,7 +114,7 @@ const WEAKNESSES: readonly (readonly [string, TextKey])[] = [
 ]
 
 /** The key of the text that explains a refusal. @param otherwise the key for codes without a text for users */
-export function wordsFor (
+export function textKeyFor (
   { status, code, reasons }: Pick<Refused, 'status' | 'code' | 'reasons'>, otherwise: TextKey = 'failed'
 ): TextKey {
   if (status === 429) return 'tooMany'

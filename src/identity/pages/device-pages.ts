@@ -24,7 +24,7 @@ interface DeviceResponse { id?: string, challenge?: string, credential?: string,
 
 const devicePages: FastifyPluginAsyncTypebox = async (app) => {
   app.post(`${SIGN_IN_PASSKEY}/opzioni`, question(
-    'postDomandaPasskey', 'Che cosa si chiede a una passkey', DeviceFields
+    'postDomandaPasskey', 'Comincia l’accesso con una passkey', DeviceFields
   ), async (request) => await askPasskey(request, 'authentication'))
 
   app.post(SIGN_IN_PASSKEY, page('postPasskey', 'Accede con una passkey', {
@@ -46,7 +46,7 @@ const devicePages: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post(`${PROVE_DEVICE}/opzioni`, question(
-    'postDomandaDispositivo', 'Che cosa si chiede a un dispositivo', ProofFields
+    'postDomandaDispositivo', 'Comincia la prova del secondo fattore con un dispositivo', ProofFields
   ), async (request) => {
     const visitor = await requireVisitor(request, ['proof'])
     return await askFactor(request, visitor, request.body.id ?? '')

@@ -47,12 +47,12 @@ const factorPages: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post(`${ACCOUNT}/codici`, formPage(
-    'postCodici', 'Fa nuovi codici di recupero', []
+    'postCodici', 'Crea nuovi codici di recupero', []
   ), async (request, reply) => showCodes(request, reply, await makeCodes(request, await requireVisitor(request))))
 }
 export default factorPages
 
-/** The page after the proof of a new factor. After the first factor it shows recovery codes, in case of loss. */
+/** The page after the first proof of a factor. For a person without recovery codes it creates and shows them. */
 export async function afterFirstProof (
   request: FastifyRequest, reply: FastifyReply, visitor: Visitor
 ): Promise<FastifyReply> {

@@ -13,9 +13,9 @@ const CookieAssenti = createError('COOKIE_ASSENTI', 'Il browser non accetta i co
 const ModuloEstraneo = createError('MODULO_ESTRANEO', 'Il modulo non viene da una pagina di questo server', 403)
 
 /**
- * Accepts only urlencoded forms, and only from pages of this server. New browsers send the origin in `Sec-Fetch-Site`,
- * except over plain http to other hosts than localhost. Without it, `Origin` and a `SameSite=Strict` cookie are
- * required.
+ * Accepts only urlencoded forms, and only from pages of this server. A `SameSite=Strict` cookie is required. New
+ * browsers also send `Sec-Fetch-Site`, except over plain http to other hosts than localhost. Without this header,
+ * `Origin` is checked if the browser sends it.
  *
  * A browser without that cookie stores no session cookie either. The request is rejected before it uses up a code or a
  * link. The response sets the cookie again, in case the person has allowed cookies meanwhile. In an old browser the
@@ -46,12 +46,12 @@ export default fp(async function forms (app) {
   })
 }, { name: 'page-forms' })
 
-/** Whether a page of this server sent the form, by `Sec-Fetch-Site` or, in browsers without it, by `Origin`. */
+/** Whether a page of this server sent the form, by `Sec-Fetch-Site`, else by `Origin`. True if both are missing. */
 function isOwnForm ({ headers: { 'sec-fetch-site': site, origin }, server, host }: FastifyRequest): boolean {
   if (site !== undefined) return site === 'same-origin'
   if (origin === undefined) return true
   const { protocol, hostname, origin: own } = new URL(server.identity.config.PUBLIC_URL)
-  // Browsers send `null` from a page without referrer. Without `Sec-Fetch-Site` only the cookie proves the form.
+  // Browsers send `null` from a page without referrer. Then only the cookie proves where the form comes from.
   if (origin === 'null') return protocol === 'http:' && !isLoopbackHost(hostname)
   if (!URL.canParse(origin)) return false
   return origin === own || new URL(origin).host === host

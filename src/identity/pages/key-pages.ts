@@ -42,7 +42,7 @@ async function makeKey (
     return showKey(request, reply, apiKey)
   } catch (err) {
     const refused = refusalOf(err)
-    // Other refusals, such as a missing proof, redirect to other pages.
+    // The error handler of the pages handles other refusals, e.g. a missing proof.
     if (refused.code !== 'RICHIESTA_NON_VALIDA' && refused.code !== 'TROPPE_CHIAVI') throw err
     return showForm(request, reply, visitor, { ...attempt, refused })
   }
@@ -57,14 +57,14 @@ function showForm (
   if (refused === 'keyScopeMissing') reply.code(400)
   else if (refused) settleRefusal(refused, request, reply)
   return show(request, reply, (texts) => {
-    const isOfScopes = refused === 'keyScopeMissing'
+    const lacksScopes = refused === 'keyScopeMissing'
     const options = SCOPES.filter((scope) => caller.admin || scope !== 'amministrazione').map((scope) => (
       { name: scope, label: texts[SCOPE_TEXTS[scope]], isChosen: scopes.includes(scope) }
     ))
     return {
       title: texts.newKey,
       isFaulty: refused !== undefined,
-      content: html`${alarm(isOfScopes || refused === undefined ? undefined : explain(refused, texts, 'keyFaulty'))}${
+      content: html`${alarm(lacksScopes || refused === undefined ? undefined : explain(refused, texts, 'keyFaulty'))}${
         form({
           action: NEW_KEY,
           button: texts.makeKey,
@@ -78,7 +78,7 @@ function showForm (
               value: days,
               isNumeric: true
             }),
-            checks(texts.keyScopes, options, isOfScopes ? texts.keyScopeMissing : undefined)
+            checks(texts.keyScopes, options, lacksScopes ? texts.keyScopeMissing : undefined)
           ]
         })}${link(ACCOUNT, texts.back)}`
     }

@@ -41,7 +41,7 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post(CONFIRM, formPage(
-    'postConferma', 'Prende il collegamento di una e-mail', ['token', 'type']
+    'postConferma', 'Conferma con il collegamento di una e-mail', ['token', 'type']
   ), async (request, reply) => {
     const { token: token_hash = '', type = '' } = request.body
     try {
@@ -56,7 +56,7 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post(`${CONFIRM}/codice`, formPage(
-    'postCodice', 'Prende il codice di una e-mail', ['email', 'code']
+    'postCodice', 'Conferma con il codice di una e-mail', ['email', 'code']
   ), async (request, reply) => await proveCode(request, reply, request.body.email ?? '', request.body.code ?? ''))
 
   app.get(FORGOT, page('getRecupera', 'La pagina per una password dimenticata', {
@@ -70,7 +70,7 @@ const mailPages: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.post(FORGOT, formPage(
-    'postRecupera', 'Chiede il messaggio per un’altra password', ['email']
+    'postRecupera', 'Chiede l’e-mail per scegliere un’altra password', ['email']
   ), async (request, reply) => {
     const { email = '' } = request.body
     try {

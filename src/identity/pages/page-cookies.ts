@@ -47,7 +47,7 @@ export function setNextPage (reply: FastifyReply, path: string): void {
   if (OWN_PAGE.test(path)) set(reply, 'page', path, { maxAge: FLOW_SECONDS })
 }
 
-/** Validate again, because others may have written the cookie. */
+/** Validates the value again, because the cookie is not signed. */
 export function nextPageOf (request: FastifyRequest): string | undefined {
   const value = read(request, 'page')
   try {
@@ -83,7 +83,7 @@ export function setApp (reply: FastifyReply, { redirectTo: redirect_to, challeng
   set(reply, 'app', value, { maxAge: FLOW_SECONDS })
 }
 
-/** Validate again, because others may have written the cookie. */
+/** Validates the value again, because the cookie is not signed. */
 export function appOf (request: FastifyRequest): AppRequest | undefined {
   const value = read(request, 'app')
   if (value === undefined) return undefined

@@ -105,10 +105,9 @@ export function titleOf (name: string): string {
   return name === 'github' ? 'GitHub' : name.charAt(0).toUpperCase() + name.slice(1)
 }
 
-/** URL of the only script. It prevents double submits, and asks devices for their responses. */
+/** URL of the script of these pages. It prevents double submits, and asks devices for their responses. */
 export const SCRIPT = '/auth/moduli.js'
 
-/** The style of all pages for users. It follows the browser's light or dark mode, and is readable on a phone. */
 const STYLE = readFileSync(new URL('style.css', import.meta.url), 'utf8')
 const POLICY = pagePolicy(STYLE, ["form-action 'self'", "script-src 'self'", "connect-src 'self'"])
 

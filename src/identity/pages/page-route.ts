@@ -15,7 +15,7 @@ export const PageQuery = Type.Object({
   dopo: Type.Optional(Type.String({ maxLength: 20 })), esito: Type.Optional(Type.String({ maxLength: 20 }))
 })
 
-/** The options of a page (GET). */
+/** The options of a route that responds with a page. */
 export function page<T extends object> (operationId: string, summary: string, parts = {} as T) {
   return route(OPEN, operationId, summary, { hide: true, response: { 200: HTML }, ...parts })
 }
@@ -25,7 +25,7 @@ export function formPage<const T extends readonly string[]> (operationId: string
   return page(operationId, summary, { body: Fields(names) })
 }
 
-/** The options of the route from which the script requests the challenge for a device. */
+/** The options of a route from which the script requests the challenge for a device. */
 export function question<B extends TSchema> (operationId: string, summary: string, body: B) {
   return route(OPEN, operationId, summary, { hide: true, body, response: { 200: DeviceQuestion } })
 }

@@ -32,7 +32,7 @@ export interface Visitor extends SignedIn {
 export class RedirectError extends Error {
   readonly location: string
   constructor (location: string) {
-    super('elsewhere')
+    super('redirect')
     this.location = location
   }
 }
@@ -44,7 +44,7 @@ export async function findVisitor (
   const signedIn = sessionId === undefined ? undefined : await findSignedIn(db, sessionId)
   if (signedIn === undefined) return undefined
   const { access_token: token } = await sessionResponse(signer, signedIn.user, signedIn.session)
-  // The same check as for every other client, because the token contains no rights.
+  // The same check as for every other client, because the rights are not read from the token.
   const caller = await authenticator.bearer(token, request)
   if (typeof caller === 'string' || caller.userId === undefined) return undefined
   return { ...signedIn, token, caller: { ...caller, userId: caller.userId } }
@@ -52,7 +52,7 @@ export async function findVisitor (
 
 /**
  * The signed-in person, with every required proof.
- * @param lacks the proofs that may be missing. @param nextPage the page to open after a proof
+ * @param lacks the proofs that may be missing. @param nextPage the word (`dopo`) of the page to open after a proof
  * @throws RedirectError to sign in, to prove the second factor, to enrol one, or to replace the printed password
  */
 export async function requireVisitor (
@@ -93,7 +93,7 @@ export async function backToAccount (reply: FastifyReply, word = 'fatto'): Promi
   return await reply.redirect(`${ACCOUNT}?esito=${word}`, 303)
 }
 
-/** Whether the person must choose a password, because the account has no other way to sign in. */
+/** Whether the person must choose a password, because the account has none and no identity of another provider. */
 export function needsPassword ({ user: { password_hash, identities } }: SignedIn): boolean {
   return password_hash === null && identities.every(({ provider }) => provider === 'email')
 }

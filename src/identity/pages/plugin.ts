@@ -23,8 +23,8 @@ import signInPages from './sign-in-pages.ts'
 const ROOT = '/auth/'
 
 /**
- * The pages for users under `/auth/`. The server renders HTML in the browser's language, and forms work without
- * scripts. A GET changes no data.
+ * The pages for users under `/auth/`. The server renders HTML in the browser's language. Forms work without scripts,
+ * except those for devices. A GET does not sign in and does not change the account.
  */
 const pages: FastifyPluginAsync = async (app) => {
   await app.register(forms)

@@ -25,7 +25,7 @@ const ReturnQuery = Type.Object({
 
 /**
  * Sign-in and linking through another provider, as a client with PKCE. The secret is in a cookie of this browser. A
- * button exchanges the code, because a GET must change no data.
+ * button exchanges the code, because a GET must not sign in or change the account.
  */
 const providerPages: FastifyPluginAsyncTypebox = async (app) => {
   const { PUBLIC_URL } = app.identity.config
@@ -73,7 +73,7 @@ const providerPages: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request, reply) => {
     await requireVisitor(request)
     const { access_token: token } = await exchange(request, request.body.code)
-    // The session on the pages continues, with the level that it had.
+    // Ends the session that the exchange began. The session on the pages continues at its own level.
     await callRoute(request, { method: 'POST', url: '/auth/v1/logout?scope=local', token, payload: {} })
     return await backToAccount(reply)
   })

@@ -1,7 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify'
 import { html } from '#src/lib/html.ts'
 import { prepareErrorReply } from '#src/http/errors.ts'
-import { Refused, wordsFor } from './call-route.ts'
+import { Refused, textKeyFor } from './call-route.ts'
 import { alarm, link, show } from './page-elements.ts'
 import { fill, type TextKey, type Texts } from './page-texts.ts'
 import { RedirectError, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
@@ -10,7 +10,7 @@ import { RedirectError, SECOND_FACTOR, SIGN_IN } from './page-visitor.ts'
 export function explain (
   refused: Pick<Refused, 'status' | 'code' | 'reasons' | 'retryAfter'>, texts: Texts, otherwise?: TextKey
 ): string {
-  return fill(texts[wordsFor(refused, otherwise)], minutesOf(refused))
+  return fill(texts[textKeyFor(refused, otherwise)], minutesOf(refused))
 }
 
 export function minutesOf ({ retryAfter }: Pick<Refused, 'retryAfter'>): number {
@@ -48,7 +48,7 @@ export function showError (err: FastifyError | Refused | RedirectError, request:
   }))
 }
 
-/** Renders an error that occurred before the call of a route, e.g. the rate limit or a form of another site. */
+/** Sets the reply's status for an error that no called route returned, e.g. of the rate limit or a foreign form. */
 function refusedBy (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const { status, codice: code } = prepareErrorReply(err, request, reply)
   return { status, code, reasons: [], retryAfter: Number(reply.getHeader('retry-after') ?? 0) }

@@ -23,7 +23,7 @@ interface Attempt { email?: string, refused?: Refused, hasSignedOut?: boolean }
 const signInPages: FastifyPluginAsyncTypebox = async (app) => {
   const { config } = app.identity
 
-  app.get('/auth/', page('getPagine', 'Dove comincia una persona'), async (request, reply) => {
+  app.get('/auth/', page('getPagine', 'Porta all’accesso, o all’account'), async (request, reply) => {
     const visitor = await findVisitor(request)
     const next = visitor === undefined ? SIGN_IN : needsPassword(visitor) ? PASSWORD : ACCOUNT
     return await reply.redirect(next, 303)
@@ -36,8 +36,7 @@ const signInPages: FastifyPluginAsyncTypebox = async (app) => {
     if (appRequest) setApp(reply, appRequest)
     const visitor = await findVisitor(request)
     if (visitor && appRequest && visitor.caller.lacks === undefined) {
-      return showContinue(request, reply, visitor,
-        appRequest)
+      return showContinue(request, reply, visitor, appRequest)
     }
     if (visitor) return await reply.redirect(ACCOUNT, 303)
     return showSignIn(request, reply, { hasSignedOut: request.query.esito === 'uscita' })

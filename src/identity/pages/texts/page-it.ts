@@ -59,7 +59,7 @@ export const it = {
     'Il nuovo indirizzo è confermato. L’indirizzo attuale non è ancora confermato: aprire il collegamento ' +
     'nel messaggio all’indirizzo attuale. Fino ad allora l’account resta con l’indirizzo attuale.',
   forgotTitle: 'Password dimenticata',
-  forgotText: 'Indicare l’indirizzo: il messaggio ha un collegamento per scegliere un’altra password.',
+  forgotText: 'Indicare l’indirizzo per ricevere un collegamento con cui scegliere un’altra password.',
   sendLink: 'Manda il collegamento',
   sent: 'Se c’è un account con questo indirizzo, il messaggio è partito. Il collegamento vale 24 ore.',
   enterCode: 'Indicare il codice del messaggio',
@@ -140,7 +140,7 @@ export const it = {
   thenCode: 'Poi indicare qui il codice che l’app mostra.',
   startAgain: 'Ricomincia',
   codesTitle: 'Codici di recupero',
-  codesText: 'Conservarli: senza il telefono, ognuno apre l’account una volta. Non saranno mostrati di nuovo.',
+  codesText: 'Conservarli: senza il telefono, ogni codice permette un accesso. Non saranno mostrati di nuovo.',
   codesKept: 'Li ho conservati',
 
   // Errors.
@@ -152,7 +152,7 @@ export const it = {
   wrongCode: 'Il codice non è giusto, o è già stato usato.',
   linkOver: 'Il collegamento o il codice non è valido, o è scaduto. Chiederne un altro.',
   codeOver:
-    'Il codice non è giusto, è scaduto, o ne sono stati provati troppi di sbagliati. Il collegamento nello stesso ' +
+    'Il codice non è giusto o è scaduto, o sono stati provati troppi codici sbagliati. Il collegamento nello stesso ' +
     'messaggio vale ancora, finché non scade: aprire quello, o chiedere un altro messaggio.',
   tooManyCodes:
     'Per questo indirizzo sono stati provati troppi codici. Il collegamento nel messaggio vale ancora: aprire ' +
@@ -164,7 +164,7 @@ export const it = {
   samePassword: 'Scegliere una password diversa da quella attuale.',
   wrongCurrent: 'La password attuale non è giusta.',
   needCurrent: 'Indicare anche la password attuale.',
-  signInAgain: 'L’accesso è di più di un giorno fa: per questo passo uscire e accedere di nuovo.',
+  signInAgain: 'L’accesso risale a più di un giorno fa: per continuare, uscire e accedere di nuovo.',
   lastIdentity: 'È l’unico modo di accedere: non si può scollegare.',
   nameTaken: 'Un altro secondo fattore ha già questo nome.',
   keyFaulty: 'Controllare il nome (al più 100 caratteri) e i giorni (da 1 a 365).',
@@ -186,7 +186,7 @@ export const it = {
   notFoundTitle: 'Pagina non trovata',
   notFound: 'A questo indirizzo non c’è nessuna pagina.',
   unavailable: 'Il servizio non è disponibile. Riprovare fra poco.',
-  failed: 'Non è riuscito. Riprovare.',
+  failed: 'L’operazione non è riuscita. Riprovare.',
 
   // The first page.
   homeTitle: 'Locanda',
