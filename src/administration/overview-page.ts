@@ -1,7 +1,7 @@
 import type { AuditEvent } from '#schemas/audit.ts'
 import { ledgerSummary } from '#src/alloggiati/index.ts'
 import type { Config } from '#src/config/config.ts'
-import { countPeople } from '#src/identity/index.ts'
+import { countUsersAndSessions } from '#src/identity/index.ts'
 import { html, type Html } from '#src/lib/html.ts'
 import { htmlPage, pagePolicy } from '#src/lib/html-page.ts'
 import { VERSION } from '#src/lib/version.ts'
@@ -124,7 +124,7 @@ interface Overview {
 
 async function overview (db: Database, mode: Config['ALLOGGIATI_MODE']): Promise<Overview> {
   const [people, ledger, mail, { data: actions }] = await Promise.all([
-    countPeople(db),
+    countUsersAndSessions(db),
     ledgerSummary(db, mode),
     countByState(db),
     auditPage(db, {}, LATEST)

@@ -6,7 +6,7 @@ export { firstAdministrator, type Account } from './people/first-admin.ts'
 export {
   banAgain, bansInForce, deleteAgain, endRestoredAccess, presentPeople, type Ban, type RevokedKey
 } from './people/restored-access.ts'
-export { countPeople } from './sign-in/person-sessions.ts'
+export { countUsersAndSessions } from './sign-in/person-sessions.ts'
 export { renderAuthError } from './protocol/errors.ts'
 export { isLanguage, type Language } from './languages.ts'
 export { CONFIRM_PAGE } from './sign-in/account-mails.ts'

@@ -1,8 +1,8 @@
 import type { Keys } from '#src/lib/secrets.ts'
 
 /**
- * One plain ASCII address: letters, digits and symbols that need no quotes, then a host name (RFC 5321). Conversion to
- * lower case would turn the Kelvin sign, a dotless i or full-width letters into other letters.
+ * One plain ASCII address: letters, digits and symbols that need no quotes, then a host name (RFC 5321). Other letters
+ * are rejected, because conversion to lower case would turn the Kelvin sign into an ASCII letter.
  */
 const FORM = /^[A-Za-z0-9.!#$%&'*+/=?^_`{|}~-]+@[A-Za-z0-9](?:[A-Za-z0-9.-]*[A-Za-z0-9])?$/
 const SPACES_AROUND = /^[ \t\r\n]+|[ \t\r\n]+$/g

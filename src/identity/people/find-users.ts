@@ -43,6 +43,7 @@ export async function getUser (db: Executor, id: string): Promise<User> {
   return user
 }
 
+/** Adds a user's identities and factors. */
 export async function withIdentities (db: Executor, row: UserRow): Promise<User> {
   const [found, factors] = await Promise.all([
     db.select().from(identities).where(eq(identities.user_id, row.id)).orderBy(asc(identities.created_at)),

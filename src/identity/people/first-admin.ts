@@ -10,7 +10,7 @@ import { countAdmins, createUser, deleteUser, updateUser } from './users.ts'
 
 export interface Account { email: string, password: string }
 
-const USUAL_EMAIL = 'admin@locanda.local'
+const DEFAULT_EMAIL = 'admin@locanda.local'
 /** 32 characters without look-alikes, so five bits each. */
 const ALPHABET = 'abcdefghijkmnpqrstuvwxyz23456789'
 const GROUPS = 6
@@ -18,8 +18,9 @@ const GROUP = 4
 
 /**
  * Creates the first administrator of the embedded provider, once, with `ADMIN_EMAIL` and `ADMIN_PASSWORD`. Without
- * them, the server prints a random password, which the person must replace at the first sign-in. A confirmed account
- * with the address of `ADMIN_EMAIL` keeps its password.
+ * them, the account has a random password, which the person must replace at the first sign-in. A confirmed account with
+ * the address of `ADMIN_EMAIL` becomes the administrator and keeps its password.
+ * @returns the account with the random password, which the caller prints
  * @throws ConfigError, which names ADMIN_EMAIL or ADMIN_PASSWORD
  */
 export async function firstAdministrator (
@@ -29,7 +30,7 @@ export async function firstAdministrator (
   const chosen = ADMIN_EMAIL !== undefined && ADMIN_PASSWORD !== undefined
   const account = chosen
     ? { email: ADMIN_EMAIL, password: ADMIN_PASSWORD }
-    : { email: USUAL_EMAIL, password: readablePassword() }
+    : { email: DEFAULT_EMAIL, password: readablePassword() }
   const isMade = await makeAdministrator(app, account, chosen)
   return isMade && !chosen ? account : undefined
 }
@@ -48,7 +49,7 @@ async function makeAdministrator (
       })
       return true
     }
-    // The address was never verified, so a stranger may have signed up with it.
+    // A stranger may have signed up with the address.
     if (present) await deleteUser(tx, present.id)
     const password_hash = await app.identity.passwords.hash(checkSettings(password, email))
     const { id } = await createUser(tx, {

@@ -1,7 +1,7 @@
 import type { Metadata } from '#drizzle/tables/identity.ts'
 import { validationFailed } from '../errors.ts'
 
-/** Maximum bytes. Every access token contains the metadata as base64. All request headers may have 16 KiB. */
+/** Maximum bytes. The access token contains the metadata as base64, and must fit into 16 KiB of request headers. */
 const MAX_BYTES = { user: 8192, app: 1024 }
 
 /**
@@ -9,9 +9,9 @@ const MAX_BYTES = { user: 8192, app: 1024 }
  * surrogates, because PostgreSQL cannot store them.
  * @throws AuthError validation_failed
  */
-export function storableMetadata (metadata: Metadata, whose: keyof typeof MAX_BYTES = 'user'): Metadata {
-  if (!isStorable(metadata, MAX_BYTES[whose])) {
-    throw validationFailed(`Metadata (${whose}) are too large, or not valid text`)
+export function storableMetadata (metadata: Metadata, kind: keyof typeof MAX_BYTES = 'user'): Metadata {
+  if (!isStorable(metadata, MAX_BYTES[kind])) {
+    throw validationFailed(`Metadata (${kind}) are too large, or not valid text`)
   }
   return metadata
 }
@@ -32,6 +32,7 @@ export function isStorable (metadata: Metadata, maxBytes = MAX_BYTES.user): bool
   }
 }
 
+/** A null in the patch removes the field. */
 export function mergeMetadata (base: Metadata, patch: Metadata): Metadata {
   return Object.fromEntries(Object.entries({ ...base, ...patch }).filter(([, value]) => value !== null))
 }

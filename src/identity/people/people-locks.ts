@@ -31,8 +31,8 @@ export async function lockSignIns (tx: Transaction): Promise<void> {
 }
 
 /**
- * Locks a person's row until the transaction ends. Meanwhile no other transaction can change the person, or start or
- * end their sessions.
+ * Locks a person's row until the transaction ends. Meanwhile no other transaction can change the person. Transactions
+ * that start or revoke the person's sessions take the same lock.
  */
 export async function lockUser (tx: Transaction, id: string): Promise<UserRow | undefined> {
   // The weakest lock that prevents changes of the row. Other transactions may still insert rows that reference it.

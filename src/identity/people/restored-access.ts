@@ -9,7 +9,7 @@ export interface Ban { id: string, until: string }
 /** A revoked API key. The e-mail address is null for a person of an external provider. */
 export interface RevokedKey { id: string, name: string, user: string, email: string | null }
 
-/** A revocation is stored until then, because an external provider's tokens are valid for a day at most. */
+/** The expiry of a recorded revocation. By then every token from before it is rejected as older than a day. */
 const REVOKED_UNTIL = sql`now() + interval '25 hours'`
 
 /** The current bans. */
@@ -20,8 +20,8 @@ export async function bansInForce (db: Executor): Promise<Ban[]> {
 }
 
 /**
- * Ends all access that a restored backup contains: sessions, API keys, and links and codes in mails. They may have been
- * revoked since the backup.
+ * Ends all access that a restored backup contains: sessions, API keys, links and codes in mails, and begun sign-ins.
+ * They may have been revoked since the backup.
  * @returns the number of sessions, and the keys that had not expired
  */
 export async function endRestoredAccess (tx: Executor): Promise<{ sessions: number, keys: RevokedKey[] }> {
@@ -30,7 +30,7 @@ export async function endRestoredAccess (tx: Executor): Promise<{ sessions: numb
   await tx.delete(flow_states)
   const seen = await tx.update(seen_sessions).set({ revoked_at: sql`now()` }).where(isNull(seen_sessions.revoked_at))
     .returning({ id: seen_sessions.id, user_id: seen_sessions.user_id })
-  // Marks all sessions of each person as revoked. About later ones this server asks the provider.
+  // Marks all sessions of each person as revoked. For sessions first seen later, this server asks the provider.
   await tx.execute(sql`insert into ${seen_sessions} (id, user_id, expires_at, revoked_at)
     select distinct user_id, user_id, ${REVOKED_UNTIL}, now() from ${seen_sessions}
     on conflict (id) do update set expires_at = excluded.expires_at, revoked_at = excluded.revoked_at`)

@@ -71,7 +71,7 @@ export async function insertUser (tx: Transaction, values: typeof users.$inferIn
 
 /**
  * Changes a person. Confirming an address voids the password of the sign-up, because another person may have chosen it.
- * The password stays if the change contains it again.
+ * A password in the same change is kept.
  * @param locked the person's row, when `lockUserAndRights` has read it in this transaction
  * @throws AuthError user_not_found, email_exists, last_admin
  */

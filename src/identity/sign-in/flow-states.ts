@@ -86,7 +86,7 @@ export async function deleteCodes (tx: Transaction, user_id: string, provider?: 
   await tx.delete(flow_states).where(and(eq(flow_states.user_id, user_id), ofProvider))
 }
 
-/** Deletes unfinished flows. Keeps flows of mails while the mail's link is valid. */
+/** Deletes flows that can no longer be completed. Keeps flows of mails while the mail's link is valid. */
 export async function deleteOldFlows (db: Database): Promise<void> {
   const { created_at, provider_secrets, authenticated_at } = flow_states
   const short = sql`now() - interval '10 minutes'`

@@ -110,14 +110,14 @@ export async function confirmedAddress (tx: Executor, user_id: string): Promise<
   return found?.sent_to
 }
 
-/** The kinds of the valid codes that were sent to an address, latest first. */
+/** The kinds of the last few unexpired tokens of an address, latest first. */
 export async function kindsSentTo (db: Executor, address: string): Promise<TokenKind[]> {
   const rows = await db.select({ kind: t.kind }).from(t)
     .where(and(eq(t.sent_to, address), notExpired)).orderBy(desc(t.created_at)).limit(CANDIDATES)
   return rows.map(({ kind }) => kind)
 }
 
-/** The address of a change that a link has confirmed before the other address. Undefined for every other link. */
+/** The address that this link has confirmed, while the other address of the change has not. Otherwise undefined. */
 export async function confirmedByLink (db: Executor, keys: Keys, link: string): Promise<'current' | 'new' | undefined> {
   return await confirmed(db, eq(t.link_fingerprint, linkFingerprint(keys, link)))
 }

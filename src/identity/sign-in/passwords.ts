@@ -24,7 +24,7 @@ export interface Passwords {
 export interface Turn {
   /** `later` is for work that strangers can cause without an account. Sign-ins have precedence. */
   order?: 'first' | 'later'
-  /** The response that waits. The wait counts from the arrival of its request, and includes earlier passwords. */
+  /** The response that waits. The wait counts from the arrival of its request. */
   reply?: { elapsedTime: number }
 }
 
@@ -78,9 +78,9 @@ const STEP_MS = 1000
 const UNTYPABLE = /[\p{Cc}\p{Cs}]/u
 
 /**
- * Hashes and verifies passwords with limited concurrency: one core stays free. While imported hashes exist, the
- * response to a wrong password waits until a whole number of seconds after the start of its work. So the time reveals
- * neither the kind of the hash nor whether a hash exists. The slot is released before this wait.
+ * Hashes and verifies passwords with limited concurrency: of several cores, one stays free. While imported hashes
+ * exist, the response to a wrong password waits until a whole number of seconds after the start of its work. So the
+ * time reveals neither the kind of the hash nor whether a hash exists. The slot is released before this wait.
  */
 export function createPasswords ({
   atOnce = Math.max(1, availableParallelism() - 1),
@@ -108,8 +108,8 @@ export function createPasswords ({
 }
 
 /**
- * Whether a hash can be verified at an acceptable cost: argon2 with m <= 65536, t <= 10, p <= 16, or bcrypt with a cost
- * of at most 12.
+ * Whether a hash can be verified at an acceptable cost: argon2 with m <= 65536, t <= 10, p <= 16 and an output of at
+ * least 80 bits, or bcrypt with a cost of at most 12.
  */
 export function isKnownHash (text: string): boolean {
   if (BCRYPT.test(text)) return true
@@ -150,6 +150,7 @@ export function passwordProblems (password: string, email?: string): PasswordPro
   return problems.filter(([, found]) => found).map(([problem]) => problem)
 }
 
+/** @throws AuthError weak_password */
 export function requireStrongPassword (password: string, email: string): void {
   const reasons = passwordProblems(password, email)
   if (reasons.length > 0) {
@@ -160,8 +161,9 @@ export function requireStrongPassword (password: string, email: string): void {
 }
 
 /**
- * Runs at most `atOnce` tasks at a time, in the order of the calls, but `later` ones after all others.
- * @throws ServizioOccupato when a task has not started `waitMs` after its request arrived, or after the call
+ * Runs at most `atOnce` tasks at a time, in the order of the calls, but `later` ones after all waiting others.
+ * @throws ServizioOccupato when a task has not started `waitMs` after its request arrived. Without `reply`, the time
+ * counts from the call
  */
 export function taskQueue (
   atOnce: number, waitMs: number

@@ -36,8 +36,8 @@ export function clientOf ({ ip, headers }: FastifyRequest): Client {
 }
 
 /**
- * Begins a session of a person whose row this transaction has locked or written, and returns the person. `method` is
- * the sign-in method (`password`, `otp`, `oauth`, `recovery`, `invite`, `magiclink`).
+ * Begins a session of a person whose row this transaction has locked or written, and returns the person.
+ * @param method the sign-in method for `amr`, e.g. `password`, `otp`, `oauth`, `passkey`
  */
 export async function beginSession (
   tx: Transaction, { id: user_id }: Pick<UserRow, 'id'>, method: string, client: Client, provider = 'email'
@@ -61,7 +61,7 @@ export async function beginSession (
 
 /**
  * Locks the person of a session. Until the transaction ends, no other transaction can change the person or the factors,
- * or end the sessions. The session must have the level that the person needs.
+ * or revoke the sessions (except a refresh with a copied token). A person with a second factor must have proven it.
  * @throws AuthError session_not_found, user_banned, insufficient_aal, after a change since the guard ran
  */
 export async function getSessionOwner (tx: Transaction, caller: SessionCaller): Promise<User> {
@@ -92,8 +92,8 @@ type SessionScope = 'global' | 'local' | 'others'
 
 /**
  * Ends sessions of a person. `global` means all, `local` this one, and `others` all but this one. Returns their number.
- * Except for `local`, pending codes also end, because they would begin new sessions. A session without a proven second
- * factor ends only sessions without one, because somebody with the password alone must not lock the person out.
+ * Except for `local`, pending codes also end, because they would begin new sessions. If this session has not proven the
+ * person's second factor, sessions that have proven it continue: the password alone must not lock the person out.
  */
 export async function endSessions (
   tx: Transaction, userId: string, scope: SessionScope, sessionId?: string
@@ -105,20 +105,25 @@ export async function endSessions (
   return await deleteSessions(tx, userId, scope, sessionId, lower)
 }
 
+/** Ends a person's sessions without a proven second factor, and pending codes. Returns the number of sessions. */
 export async function endUnprovenSessions (tx: Transaction, userId: string): Promise<number> {
   await lockUser(tx, userId)
   await deleteCodes(tx, userId)
   return await deleteSessions(tx, userId, 'global', undefined, isNull(sessions.factor_id))
 }
 
-/** Whether the person has a second factor that this session has not proven, or the session has ended. */
+/** Whether the person has a second factor, and this session has not proven it or has ended. */
 async function lacksProof (tx: Transaction, userId: string, sessionId: string): Promise<boolean> {
   const proven = and(eq(sessions.id, sessionId), eq(sessions.user_id, userId), isNotNull(sessions.factor_id))
   const verified = and(eq(factors.user_id, userId), eq(factors.status, 'verified'))
   return await tx.$count(sessions, proven) === 0 && await tx.$count(factors, verified) > 0
 }
 
-/** Ends sessions like `endSessions`, for a person whose row this transaction has already locked. */
+/**
+ * Ends a person's sessions of a scope, or those of them that match `only`. Pending codes stay valid. Requires the
+ * person's lock.
+ * @returns the number of ended sessions
+ */
 export async function deleteSessions (
   tx: Transaction, userId: string, scope: SessionScope, sessionId?: string, only?: SQL
 ): Promise<number> {
@@ -131,8 +136,8 @@ export async function deleteSessions (
 }
 
 /**
- * Ends a person's sessions that a provider's identity started, except `exceptId`. Pending codes also end. Requires the
- * person's lock.
+ * Ends a person's sessions that a provider's identity started, except `exceptId`. Pending codes of the provider also
+ * end. Requires the person's lock.
  * @returns the number of ended sessions
  */
 export async function endSessionsOf (
@@ -160,12 +165,12 @@ export async function listSessions (db: Executor, userId: string): Promise<Sessi
     .orderBy(desc(sessions.updated_at))
 }
 
-/** Deletes sessions that expired a month ago. Until then their clients get the error that the session has expired. */
+/** Deletes expired sessions a month after their last update. Until then their clients get `session_expired`. */
 export async function deleteEndedSessions (db: Database): Promise<void> {
   const isOld = lt(sessions.updated_at, sql`now() - interval '30 days'`)
   await deleteInBatches(db, sessions, and(not(liveSession), isOld))
 }
 
-export async function countPeople (db: Executor): Promise<{ users: number, sessions: number }> {
+export async function countUsersAndSessions (db: Executor): Promise<{ users: number, sessions: number }> {
   return { users: await db.$count(users, isNull(users.deleted_at)), sessions: await db.$count(sessions, liveSession) }
 }

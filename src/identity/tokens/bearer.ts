@@ -102,7 +102,7 @@ export function readPersonToken (jwt: JWT, token: string, { key, algorithm, issu
 }
 
 /**
- * Reads a machine's token. The service key gives the caller `SERVICE`, and the public key is rejected.
+ * Reads a machine's token. The service key gives the caller `SERVICE`, and the anonymous key is rejected.
  * @param issuers the issuers that share the secret
  */
 export function readMachineToken (jwt: JWT, token: string, key: Buffer, issuers: string[]): Identified {

@@ -2,10 +2,10 @@ import { createSigner } from 'fast-jwt'
 import type { Config } from '#src/config/config.ts'
 import type { Keys } from '#src/lib/secrets.ts'
 
-/** The audience of access tokens (RFC 7519 `aud`), and the role of every user in them. Tokens contain no rights. */
+/** The audience of access tokens (RFC 7519 `aud`), and the role of every user in them. The role gives no rights. */
 export const AUDIENCE = 'authenticated'
 
-/** The roles of machine tokens: the public key of the front end, and the service key, which has all rights. */
+/** The roles of machine tokens: the anonymous key of the front end, and the service key, which has all rights. */
 type MachineRole = 'anon' | 'service_role'
 
 /** Fixed times, so that an installation always has the same keys: 2026-01-01, and ten years later. */
@@ -31,7 +31,7 @@ export function serviceKey (config: Config, keys: Keys): string {
   return machineToken(config, keys, 'service_role')
 }
 
-/** A service key for an immediate call by this machine. It expires after a minute, so a stolen key is useless. */
+/** A service key for an immediate call by this machine. It expires after a minute, so a stolen key is soon useless. */
 export function momentaryServiceKey (config: Config, keys: Keys): string {
   const now = Math.floor(Date.now() / 1000)
   return machineToken(config, keys, 'service_role', { iat: now, exp: now + MOMENT_S })

@@ -73,17 +73,17 @@ export class SigningKeys {
   async find (kid: string): Promise<string | undefined> {
     await this.#ensureFresh(this.#known.has(kid) ? REREAD_MS : UNKNOWN_REREAD_MS)
     const key = this.#known.get(kid)
-    return this.#isGood(key) ? key.publicPem : undefined
+    return this.#isValid(key) ? key.publicPem : undefined
   }
 
   /** Whether a key was valid at the last read, within the last minute. If false, call `find`. */
   isLive (kid: string): boolean {
-    return this.#now() - this.#readAt <= REREAD_MS && this.#isGood(this.#known.get(kid))
+    return this.#now() - this.#readAt <= REREAD_MS && this.#isValid(this.#known.get(kid))
   }
 
   async jwks (): Promise<PublicJwk[]> {
     await this.current()
-    return this.#goodKeys().map(({ jwk }) => jwk)
+    return this.#validKeys().map(({ jwk }) => jwk)
   }
 
   /**
@@ -94,6 +94,7 @@ export class SigningKeys {
     return (await this.#create({ besideOthers: true, atOnce, auditRotation }))!
   }
 
+  /** Rotates when the newest pair is 90 days old. Otherwise returns undefined. */
   async rotateWhenOld (auditRotation?: AuditRotation): Promise<Rotation | undefined> {
     return await this.#create({ besideOthers: true, onlyAfterMs: ROTATE_AFTER_MS, auditRotation })
   }
@@ -103,16 +104,16 @@ export class SigningKeys {
     this.#readAt = -Infinity
   }
 
-  #isGood (key: SigningKey | undefined): key is SigningKey {
+  #isValid (key: SigningKey | undefined): key is SigningKey {
     return key !== undefined && key.retiresAt > this.#now()
   }
 
-  #goodKeys (): SigningKey[] {
-    return [...this.#known.values()].filter((key) => this.#isGood(key))
+  #validKeys (): SigningKey[] {
+    return [...this.#known.values()].filter((key) => this.#isValid(key))
   }
 
   #signer (): SigningKey | undefined {
-    const pairs = this.#goodKeys().sort((a, b) => b.signsFrom - a.signsFrom)
+    const pairs = this.#validKeys().sort((a, b) => b.signsFrom - a.signsFrom)
     // The clock of the process that retired the other pairs may be ahead.
     return pairs.find(({ signsFrom }) => signsFrom <= this.#now()) ?? pairs.at(-1)
   }

@@ -1,6 +1,6 @@
 /* The texts of mails about an account. */
 
-/** A mail with a link or a code. */
+/** A mail with a code, and usually a link. */
 export interface Wording {
   subject: string
   /** The reason for the mail. */
