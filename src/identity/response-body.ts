@@ -14,6 +14,7 @@ export async function readBody (response: Response, maxBytes: number): Promise<B
   return Buffer.concat(chunks)
 }
 
+/** @throws UnusableResponse */
 export function parseJson (text: string): unknown {
   try {
     return JSON.parse(text)

@@ -110,7 +110,7 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
   const isNewPassword = password_hash !== undefined
   const changed = await db.transaction(async (tx) => {
     const locked = await lockUserAndRights(tx, id)
-    // Signs out anyone who knew only the old password, and voids the mails that such a person requested.
+    // Someone who knew the old password may have requested mails.
     if (isNewPassword) await deleteTokens(tx, id)
     if (isNewPassword || (body.ban_duration ?? 'none') !== 'none') await deleteCodes(tx, id)
     const isHandedOver = isUnprovenSignUp(locked) && userChangeOf(body, locked).email_confirmed_at !== undefined
@@ -137,7 +137,7 @@ function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean 
   return email_confirmed_at === null && hasSignedUp(app_metadata)
 }
 
-/** The changes for the audit log: the names of the known fields (a body may have others), and the new rights. */
+/** The changes for the audit log: the names of the known fields (a body may have others), the new role and ban. */
 function detailsOf (body: AdminUserChange, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {
     fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserChange.properties, name)).sort(),
@@ -194,10 +194,10 @@ function badSort (problem: string): AuthError {
   return validationFailed(`Bad Sort Parameters: ${problem}`)
 }
 
-function count (text: string, name: string, usual: number, max: number): number {
-  if (text === '') return usual
+function count (text: string, name: string, fallback: number, max: number): number {
+  if (text === '') return fallback
   if (!/^\d+$/.test(text)) throw validationFailed(`Bad Pagination Parameters: ${name}`)
-  return Math.min(Number(text) || usual, max)
+  return Math.min(Number(text) || fallback, max)
 }
 
 const UNITS: Readonly<Record<string, number>> = { h: 3_600_000, m: 60_000, s: 1000, ms: 1 }
@@ -206,7 +206,7 @@ const NIL = '00000000-0000-0000-0000-000000000000'
 /** The maximum length of a ban, so that its end is a valid date. */
 const MAX_BAN_MS = 200 * 365 * 86_400_000
 
-/** The account that an administrator describes. Without a password it gets a random one, which is not shown. */
+/** The account that an administrator describes. With `withPassword` it gets a random password if it has none. */
 async function newUserOf (body: AdminUserBody, passwords: Passwords, withPassword = true): Promise<NewUser> {
   const { email, password, password_hash: imported, phone } = body
   if (phone) throw new AuthError('phone_provider_disabled')

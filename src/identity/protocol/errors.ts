@@ -52,7 +52,7 @@ const UNKNOWN: Readonly<Record<string, string>> = {
   RISORSA_NON_TROVATA: 'Path not found', METODO_NON_AMMESSO: 'Method not allowed'
 }
 
-/** Renders an error for the clients of Supabase Auth. Logs unexpected errors, and responds with a fixed text. */
+/** Renders an error for the clients of Supabase Auth. Logs an unexpected error, and responds with a fixed text. */
 export function renderAuthError (err: FastifyError, request: FastifyRequest, reply: FastifyReply) {
   const error = translate(err, request)
   const { code, statusCode, message, reasons } = error
@@ -76,7 +76,7 @@ export function renderAuthError (err: FastifyError, request: FastifyRequest, rep
     .type('application/json; charset=utf-8').send(body)
 }
 
-/** The public key is a valid token, but it belongs to no person, so it gives no access to guarded routes. */
+/** The anonymous key is a valid token, but it belongs to no person, so it gives no access to guarded routes. */
 function refusalOf ({ refusal, headers, routeOptions }: FastifyRequest): AuthError {
   if (refusal !== 'no_authorization' || !BEARER.test(headers.authorization ?? '')) return REFUSALS[refusal]
   return routeOptions.config.access === 'admin' ? new AuthError('not_admin') : NO_PERSON
@@ -101,6 +101,6 @@ function translate (err: FastifyError, request: FastifyRequest): AuthError {
   const status = databaseProblem(err)?.status ?? err.statusCode ?? 500
   if (status >= 400 && status < 500) return new AuthError('validation_failed', { status })
   if (err.code === 'MANUTENZIONE') return new AuthError('unexpected_failure', { status: 503, message: err.message })
-  // Clients retry after a 5xx, but a retry is useful only after a 503.
+  // Any other 5xx becomes 500, because a retry is useful only after a 503.
   return new AuthError('unexpected_failure', { status: status === 503 ? 503 : 500 })
 }

@@ -19,7 +19,7 @@ interface Linking { userId: string, sessionId: string }
 /**
  * The grant `id_token`: a client signed the person in with a provider's own SDK, and sends the ID token. With
  * `link_identity` the identity is added to the signed-in person's account.
- * @throws AuthError
+ * @throws AuthError, and with `link_identity` also NonAutenticato, ServeUnaPersona and the errors of `stepError`
  */
 export async function byIdToken (request: FastifyRequest, reply: FastifyReply, body: GrantBody): Promise<AuthSession> {
   const { clients, signer } = request.server.identity

@@ -73,7 +73,7 @@ export function requireAddress ({ email, phone }: { email?: string, phone?: stri
   return address
 }
 
-/** Runs before any lookup, so that the response is the same for every address. @throws email_provider_disabled */
+/** Call it before any lookup, so that every address gets this response. @throws AuthError email_provider_disabled */
 export function requireMail ({ mail }: FastifyInstance): void {
   if (!mail.configured) throw new AuthError('email_provider_disabled')
 }
@@ -141,8 +141,8 @@ export async function sendOnRecord (
 }
 
 /**
- * Counts the mail, runs the work and delivers the mail. Takes the same time with and without an account. The caller has
- * called `admitMail`.
+ * Counts the mail, runs the work and delivers the mail. Takes the same minimum time with and without an account. The
+ * caller has called `admitMail`.
  * @throws AuthError over_email_send_rate_limit
  */
 export async function runUniformly<T> (
@@ -180,9 +180,9 @@ export async function resendEmailChange (
 }
 
 /**
- * Records the confirmation of one of the two addresses. After the second one the account has the new address, and all
- * mails to the old one are void. Errors (otp_expired, email_exists) are returned, not thrown, so that the transaction
- * commits.
+ * Records the confirmation of one of the two addresses. After the second one the account has the new address, and the
+ * links and codes of all its mails are void. Errors (otp_expired, email_exists) are returned, not thrown, so that the
+ * transaction commits.
  * @param user the account's row. The lock on it lets concurrent confirmations run one after the other
  * @returns `waiting` while the other address has not confirmed
  */

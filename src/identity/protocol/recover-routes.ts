@@ -41,7 +41,7 @@ const recoverRoutes: FastifyPluginAsyncTypebox = async (app) => {
   }), async (request, reply) => await resend(request, reply, request.body, request.query.redirect_to))
 
   app.get('/reauthenticate', {
-    // No HEAD, because it would send no mail.
+    // No HEAD, because it would send a mail.
     exposeHeadRoute: false,
     ...route({ access: 'user' }, 'authReauthenticate', 'Chiede un codice per cambiare la password', {
       response: { 200: Nothing }

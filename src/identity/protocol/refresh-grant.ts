@@ -38,8 +38,8 @@ export async function byRefreshToken (
 
 /**
  * Exchanges a refresh token for the next one. A used token returns the current one again if the client may have lost
- * the response. An older token, or one that is repeated too often, is a copy and ends the session. A token from before
- * a proof of a second factor is refused, but does not end the session.
+ * the response. An older token, or one that is repeated too often, counts as a copy and ends the session. A token from
+ * before a proof of a second factor is refused, but does not end the session.
  * @param onReuse records in the audit log, in the same transaction, that a copy ended the session
  */
 async function refreshSession (

@@ -9,12 +9,12 @@ import { normalizeEmail } from '../people/email.ts'
 import type { MailKind } from '../sign-in/account-mails.ts'
 
 const HOUR_MS = 3_600_000
-/** Factor for one IP network, because several users, but not hundreds, may share a router. */
-const PER_CALLER = 5
-/** Factor for one account from all client IPs. Accounts are never locked, because any stranger could lock one. */
-const PER_ACCOUNT = 3
+/** Factor for one client network, because several users, but not hundreds, may share a router. */
+const NETWORK_FACTOR = 5
+/** Factor for one account from all networks. Accounts are slowed, not locked, because any stranger could lock one. */
+const ACCOUNT_FACTOR = 3
 const SLOWED_MS = 1000
-/** Minimum time of a response. Longer than the work for an address with an account. */
+/** Minimum time of a response. It should exceed the work for an address with an account. */
 const RESPONSE_MS = 250
 
 const MAILS: Limit = { name: 'mail/account', max: 1, windowMs: 60_000 }
@@ -38,7 +38,7 @@ export async function admitMail (
   request: FastifyRequest, reply: FastifyReply, kind: MailKind, ...addresses: string[]
 ): Promise<void> {
   const { config } = request.server.identity
-  await countOrRefuse(reply, perWindow(config, 'mail/address', PER_CALLER), [network(request.ip)])
+  await countOrRefuse(reply, perWindow(config, 'mail/address', NETWORK_FACTOR), [network(request.ip)])
   // Does not wait for transactions that count: the delay would reveal whether an address has an account.
   for (const address of addresses) refuse(reply, MAIL_CODE, await request.server.checkAttempts(MAILS, [kind, address]))
 }
@@ -63,22 +63,22 @@ export async function countNewAddress (reply: FastifyReply, userId: string): Pro
 }
 
 /**
- * Limits codes per hour, for all mails together. Otherwise a stranger with five guesses per mail, and a mail every
- * minute, would find the six digits. Links are not counted.
+ * Limits the codes for an address per hour, for all its mails together. Otherwise a stranger with five guesses per
+ * mail, and a mail every minute, would find the six digits. Links are not counted.
  * @throws AuthError over_request_rate_limit
  */
 export async function countCode (reply: FastifyReply, address: string): Promise<void> {
   await countOrRefuse(reply, perHour(reply, 'code/account'), [address])
 }
 
-/** Limits codes and links per caller. @throws AuthError over_request_rate_limit */
+/** Limits proofs (codes, links, passkeys, ID tokens) per client network. @throws AuthError over_request_rate_limit */
 export async function countProof ({ ip }: FastifyRequest, reply: FastifyReply): Promise<void> {
-  await countOrRefuse(reply, perWindow(reply.server.identity.config, 'proof/address', PER_CALLER), [network(ip)])
+  await countOrRefuse(reply, perWindow(reply.server.identity.config, 'proof/address', NETWORK_FACTOR), [network(ip)])
 }
 
 /**
- * Counts password attempts per account and client IP, per client IP, and per account over all client IPs. The response
- * is the same for accounts that do not exist.
+ * Counts password attempts per account and client network, per client network, and per account over all networks. The
+ * response is the same for accounts that do not exist.
  * @param purpose the purpose of the password. Each purpose has its own count
  * @returns the milliseconds by which the response must be delayed, after too many attempts on the account
  * @throws AuthError over_request_rate_limit
@@ -91,8 +91,8 @@ export async function countPasswordAttempt (
   const account = normalizeEmail(email)
   const address = network(ip)
   await countOrRefuse(reply, perWindow(config, `${purpose}/account-address`), [account, address])
-  await countOrRefuse(reply, perWindow(config, `${purpose}/address`, PER_CALLER), [address])
-  return await app.countAttempt(perWindow(config, `${purpose}/account`, PER_ACCOUNT), [account]) > 0 ? SLOWED_MS : 0
+  await countOrRefuse(reply, perWindow(config, `${purpose}/address`, NETWORK_FACTOR), [address])
+  return await app.countAttempt(perWindow(config, `${purpose}/account`, ACCOUNT_FACTOR), [account]) > 0 ? SLOWED_MS : 0
 }
 
 function perHour ({ server }: FastifyReply, name: string): Limit {

@@ -22,7 +22,7 @@ import signupRoutes from './signup-routes.ts'
 import oauthRoutes from './oauth-routes.ts'
 import tokenRoutes from './token-routes.ts'
 import userRoutes from './user-routes.ts'
-import linkRoutes from './verify-routes.ts'
+import verifyRoutes from './verify-routes.ts'
 
 /**
  * The embedded identity provider with the protocol of Supabase Auth (paths, bodies, errors, codes), so that the
@@ -45,8 +45,8 @@ const provider: FastifyPluginAsyncTypebox = async (app) => {
 
   for (const routes of [
     metaRoutes, tokenRoutes, userRoutes, oauthRoutes, adminRoutes, notOfferedRoutes, enrolRoutes, proofRoutes,
-    recoveryCodeRoutes, passkeyRoutes, passkeySignInRoutes, adminFactorRoutes, signupRoutes, recoverRoutes, linkRoutes,
-    inviteRoutes
+    recoveryCodeRoutes, passkeyRoutes, passkeySignInRoutes, adminFactorRoutes, signupRoutes, recoverRoutes,
+    verifyRoutes, inviteRoutes
   ]) await app.register(routes)
 }
 export default provider

@@ -68,8 +68,8 @@ async function answerSignUp (
 }
 
 /**
- * Repeats the sign-up of an unconfirmed account. Either sign-up may be a stranger's. The later password replaces the
- * earlier one, voids the earlier mail, and is valid only in the browser in which it was chosen.
+ * Repeats the sign-up of an unconfirmed account. Either sign-up may be a stranger's. The later one replaces the
+ * password and voids the earlier mail. The password is valid only if the same browser confirms the address.
  */
 async function repeatSignUp (
   tx: Transaction,

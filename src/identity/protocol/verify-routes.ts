@@ -25,16 +25,16 @@ import { beginSession, clientOf, type SignedIn } from '../sign-in/person-session
 import { confirmEmailChange, requireAddress } from './mail-flows.ts'
 import { countCode, countProof, withMinimumTime } from './request-limits.ts'
 
-/** The sign-in method in a session that any mail started. */
+/** The sign-in method of every session that a code or link of a mail starts. */
 const METHOD = 'otp'
 const LINK_REFUSAL = 'Email link is invalid or has expired'
 const WAITING_MESSAGE = 'Confirmation link accepted. Please proceed to confirm link sent to the other email'
 
-/** The function that takes a token, and the refusal when no token matches. */
+/** The function that takes a token, and the error message when no token matches. */
 interface Attempt { take: (tx: Transaction) => Promise<TokenRow | undefined>, refusal?: string }
 
 /** The endpoints for codes and links in mails. The person verifies the address and is signed in. */
-const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
+const verifyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   app.addJob({
     name: 'one-time-tokens',
     description: 'Elimina i codici e i collegamenti scaduti delle e-mail',
@@ -62,7 +62,7 @@ const linkRoutes: FastifyPluginAsyncTypebox = async (app) => {
     })
   }, async (request, reply) => await reply.redirect(await openLink(request, reply, request.query), 303))
 }
-export default linkRoutes
+export default verifyRoutes
 
 /** `waiting`: the other address of a change must also confirm. */
 async function proveAddress (

@@ -52,7 +52,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
   })
 
   app.delete('/api/v1/keys/:id', {
-    // Every key may revoke itself. To revoke another key, it needs the write scope.
+    // A key with the read scope may revoke itself. To revoke another key, it needs the write scope.
     ...route({ access: 'auth', scope: 'lettura' }, 'revokeChiave', 'Revoca una chiave API', {
       errorCodes: ['CHIAVE_NON_TROVATA'], params: KeyParams, response: { 200: KeyRevokedResponse }
     })
@@ -70,11 +70,10 @@ async function revoke (request: FastifyRequest, id: string): Promise<void> {
   if (keyId !== undefined && keyId !== id && !permits(principal!, 'scrittura')) {
     throw new AmbitoInsufficiente('scrittura')
   }
-  // A key of another person is reported as missing.
+  // For a caller who is not an administrator, another person's key is reported as missing.
   const owner = (await authenticator.isAdmin(principal!, request)) ? undefined : (principal!.userId ?? '')
   if (owner === '') throw new ChiaveNonTrovata()
   await app.db.transaction(async (tx) => {
-    // A key may always revoke itself.
     if (isPerson(principal!) && keyId !== id) await directory.requireLevel(tx, principal)
     if (!(await revokeKey(tx, id, owner))) throw new ChiaveNonTrovata()
     await record(tx, request, 'chiave_revocata', `key:${id}`)

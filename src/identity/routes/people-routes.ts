@@ -109,13 +109,13 @@ function itemsOf (batches: AsyncIterable<AuthUser[]>): JsonPieces {
 
 /** Validation errors of a new operator's address and password. For the password, only the first error. */
 function operatorErrors ({ email, password }: Readonly<Record<string, unknown>>): FieldError[] {
-  const faults: FieldError[] = []
+  const errors: FieldError[] = []
   const address = typeof email === 'string' ? email : undefined
   if (address !== undefined && !isEmail(address)) {
-    faults.push({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
+    errors.push({ campo: 'email', messaggio: 'non è un indirizzo e-mail' })
   }
-  if (typeof password !== 'string') return faults
+  if (typeof password !== 'string') return errors
   const [problem] = passwordProblems(password, address)
-  if (problem !== undefined) faults.push({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
-  return faults
+  if (problem !== undefined) errors.push({ campo: 'password', messaggio: PASSWORD_PROBLEMS[problem] })
+  return errors
 }
