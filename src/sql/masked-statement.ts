@@ -3,9 +3,8 @@ import type postgres from 'postgres'
 /** Maximum characters of a statement that the audit log stores. */
 const KEPT = 500
 
-/** Words and numbers. */
 const WORDS = /\w+(?:\.\d+)?/g
-/** An alias of a table. */
+/** An alias of a table, e.g. `b` or `g2`. It is kept although the database does not know it. */
 const ALIAS = /^[a-z]\d?$/i
 
 /**
@@ -13,7 +12,7 @@ const ALIAS = /^[a-z]\d?$/i
  * that the database does not know also becomes `?`, because the quotes of a string may be missing.
  * @param known the words of {@link readWords}
  */
-export function maskUnknown (statement: string, known: ReadonlySet<string>): string {
+export function maskStatement (statement: string, known: ReadonlySet<string>): string {
   const masked = statement
     .replace(/--.*|\/\*[^]*?(?:\*\/|$)/g, ' ')
     .replace(/'[^']*(?:'|$)|\$(\w*)\$[^]*?(?:\$\1\$|$)|[^\0-\x7f]+/g, '?')
@@ -22,7 +21,7 @@ export function maskUnknown (statement: string, known: ReadonlySet<string>): str
   return masked.length > KEPT ? `${masked.slice(0, KEPT)}…` : masked
 }
 
-/** The keywords of SQL, and the names of tables, columns and types that PostgreSQL and the migrations have made. */
+/** The keywords of SQL, the names of all tables and columns, and those of PostgreSQL's own functions and types. */
 export async function readWords (sql: postgres.Sql): Promise<ReadonlySet<string>> {
   const rows = await sql<{ word: string }[]>`
     with relations as (select oid, relname from pg_class

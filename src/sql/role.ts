@@ -11,8 +11,8 @@ const ITERATIONS = 4096
 export interface SqlLogin { user: string, pass: string }
 
 /**
- * Creates or resets the role of the console: its password, and exactly the rights that the migrations' function
- * `console_sql_diritti` grants.
+ * Creates or resets the role of the console: its password, its settings and its rights. It may connect, and has the
+ * rights that the migrations' function `console_sql_diritti` grants. Revokes rights of `PUBLIC` that it must not have.
  * @throws the error of PostgreSQL when the server's user may not create roles
  */
 export async function prepareRole (sql: postgres.Sql, pass: string): Promise<SqlLogin> {
@@ -26,10 +26,10 @@ export async function prepareRole (sql: postgres.Sql, pass: string): Promise<Sql
         quote_ident(current_database()) as database, quote_ident(current_schema()) as schema
       from console`
     const { user, exists, isSuper, database, schema } = found!
-    // Attributes that are not listed here are off. Only a superuser may list them.
+    // Other attributes are off by default, and only a superuser may list them.
     await tx.unsafe(`${exists ? 'alter' : 'create'} role ${user}
       login noinherit connection limit ${CONNECTIONS} password '${scramVerifier(pass)}'`)
-    // The database's owner must have the right to end the role's statements and to revoke its rights.
+    // The server's user needs this to terminate the role's statements and to revoke its rights.
     if (!isSuper) await tx.unsafe(`grant ${user} to current_user`)
     await tx.unsafe(`
       alter role ${user} reset all;

@@ -10,7 +10,7 @@ import { type Keys, secretComparer } from '#src/lib/secrets.ts'
 import { limitConcurrency } from '#src/lib/concurrency-limit.ts'
 import { type Author, authorOf } from '#src/services/audit/log.ts'
 import { SqlPasswordErrata, SqlSpento } from './errors.ts'
-import { maskUnknown, readWords } from './masked-statement.ts'
+import { maskStatement, readWords } from './masked-statement.ts'
 import { prepareRole, type SqlLogin } from './role.ts'
 import { LoginRefused, runStatement } from './run.ts'
 
@@ -19,7 +19,7 @@ const CONCURRENCY = { total: 2, perCaller: 2 }
 const MINUTE_MS = 60_000
 /** Limits of wrong passwords, per caller and in total. */
 const PER_CALLER = { name: 'sql/caller', max: 5, windowMs: 15 * MINUTE_MS }
-const OF_ALL = { name: 'sql', max: 20, windowMs: 60 * MINUTE_MS }
+const IN_TOTAL = { name: 'sql', max: 20, windowMs: 60 * MINUTE_MS }
 
 const querySqlRoute = {
   config: { access: 'admin', recentFactor: true },
@@ -27,7 +27,7 @@ const querySqlRoute = {
     operationId: 'querySql',
     errorCodes: ['SQL_SPENTO', 'PASSWORD_ERRATA', 'SQL_NON_VALIDO', 'SQL_RISPOSTA_TROPPO_GRANDE'],
     tags: ['Sistema'],
-    summary: 'Esegue un’istruzione SQL con un ruolo che può poco',
+    summary: 'Esegue un’istruzione SQL con un ruolo che ha pochi permessi',
     body: SqlQuery,
     response: { 200: SqlResponse, 400: Type.Union([Ref(SqlFailure), Ref(ErrorBody)]) }
   }
@@ -57,15 +57,15 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
     }
     if (!isRight) throw new SqlPasswordErrata()
 
-    const giveBack = await acquireSlot(author.actor)
+    const release = await acquireSlot(author.actor)
     try {
       login ??= await prepare()
-      await audit.append(db, { ...author, action: 'sql', details: await described(sql) })
+      await audit.append(db, { ...author, action: 'sql', details: await describe(sql) })
       const body = await run(sql)
       // Sent as JSON text, because the serializer would convert its numbers to doubles.
       return (reply as FastifyReply).type('application/json; charset=utf-8').send(body)
     } finally {
-      giveBack()
+      release()
     }
   })
 
@@ -89,11 +89,11 @@ const sqlRoutes: FastifyPluginAsyncTypebox<{ config: Config, keys: Keys }> = asy
   }
 
   /** The description of a statement in the audit log, without personal data. */
-  async function described (sql: string) {
+  async function describe (sql: string) {
     words ??= await readWords(app.sql)
     return {
       esito: 'accettata',
-      istruzione: maskUnknown(sql, words),
+      istruzione: maskStatement(sql, words),
       impronta: keys.fingerprint('sql', sql).toString('hex'),
       caratteri: sql.length
     }
@@ -104,10 +104,10 @@ export default sqlRoutes
 
 /**
  * Counts one attempt at the password, and writes a wrong attempt to the audit log.
- * @returns the seconds to wait after too many wrong attempts, even with the right password. 0 for an accepted attempt
+ * @returns the seconds to wait after too many wrong attempts, even with the right password. 0 within the limits
  */
 async function checkAttempt (app: FastifyInstance, author: Author, isRight: boolean): Promise<number> {
-  const limits = [[PER_CALLER, author.actor], [OF_ALL, '']] as const
+  const limits = [[PER_CALLER, author.actor], [IN_TOTAL, '']] as const
   for (const [limit, subject] of limits) {
     const seconds = await app.countAttempt(limit, [subject], isRight ? 0 : 1)
     if (seconds > 0) return seconds

@@ -35,7 +35,7 @@ export class LoginRefused extends Error {}
  * Runs one statement on a separate connection. Commits only if the whole response is within the limits.
  * @param pool the server's own connections, which can terminate a statement that does not end
  * @returns the body of the response
- * @throws LoginRefused, SqlNonValido, SqlRispostaTroppoGrande, ServizioOccupato for an error of the database
+ * @throws LoginRefused, SqlNonValido, SqlRispostaTroppoGrande, ServizioOccupato when the statement is not the cause
  */
 export async function runStatement (
   pool: postgres.Sql,

@@ -9,16 +9,16 @@ import { StorageError } from './protocol/errors.ts'
 export type BucketRow = typeof t.$inferSelect
 export type BucketSettings = Partial<Pick<BucketRow, 'public' | 'file_size_limit' | 'allowed_mime_types'>>
 
-const OF_THE_PRODUCT: ReadonlySet<string> = new Set(BUCKETS)
-/** Maximum buckets, more than administrators ever create. */
+const BUILT_IN: ReadonlySet<string> = new Set(BUCKETS)
+/** Maximum length and offset of a list, more than the buckets that administrators ever create. */
 const BUCKETS_MAX = 1_000_000
 
 /** SQLSTATE `foreign_key_violation`. */
 const REFERENCED = '23503'
 
 /** Whether a bucket is built in. Built-in buckets cannot be changed or deleted. */
-export function isOfTheProduct (bucket: string): boolean {
-  return OF_THE_PRODUCT.has(bucket)
+export function isBuiltIn (bucket: string): boolean {
+  return BUILT_IN.has(bucket)
 }
 
 export async function findBucket (db: Executor, id: string): Promise<BucketRow | undefined> {
@@ -33,7 +33,7 @@ export async function getBucket (db: Executor, id: string): Promise<BucketRow> {
   return bucket
 }
 
-/** Buckets in the requested order, by default all by name. */
+/** The buckets, except that of the renditions, in the requested order. By default all, by name. */
 export async function listBuckets (db: Executor, query: BucketListQuery): Promise<BucketRow[]> {
   const { limit, offset = 0, sortColumn = 'name', sortOrder = 'asc', search } = query
   const column = sortColumn === 'created_at' || sortColumn === 'updated_at' ? t[sortColumn] : sql`${t.id} collate "C"`

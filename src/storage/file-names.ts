@@ -1,11 +1,11 @@
-/** The characters that S3 accepts, except `?`, which ends the path of a URL. No backslash, `%` or control character. */
+/** The characters that Supabase Storage accepts, except `?`, which ends the path of a URL. */
 const KEY = /^[A-Za-z0-9_/!.*'() &$=@;:+,-]+$/
 const KEY_BYTES = 1024
 const SEGMENT_BYTES = 255
-/** Maximum 100 characters, fewer than Supabase allows, because bucket names are part of URLs. */
+/** Supabase allows further characters. These need no encoding in a URL. */
 const BUCKET = /^[A-Za-z0-9][A-Za-z0-9._-]{0,99}$/
 
-/** Whether a decoded text is a valid name of a stored file. Names are database keys and never part of a path. */
+/** Whether a decoded text is a valid name of a stored file. Names are database keys, never part of a path on disk. */
 export function isFileName (text: string): boolean {
   return text.length <= KEY_BYTES && KEY.test(text) && text.split('/').every(isSegment)
 }

@@ -9,8 +9,8 @@ import type { Files } from './named-files.ts'
 import { checkLink, StorageError } from './protocol/errors.ts'
 
 /*
- * Links to images of guests' documents are valid for a short time, and the audit log records them. They become void
- * when the issuer's session or key ends, or the issuer loses access. Other links are valid until they expire.
+ * Links to images of guests' documents are valid for a minute at most, and the audit log records them. They become void
+ * when the issuer's session or key ends, or the issuer loses access. Every link becomes void with its file.
  */
 
 const DOCUMENT_SECONDS = 60

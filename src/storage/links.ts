@@ -20,12 +20,12 @@ interface DownloadClaims {
   transform?: Transform | undefined
 }
 
-/** A link that writes one file on behalf of the person who requested it. */
+/** A link that writes one file on behalf of the caller who requested it. */
 interface UploadClaims { scope: 'upload', url: string, owner: string, upsert: boolean }
 
 type Claims = (DownloadClaims | UploadClaims) & { iat: number, exp: number }
 
-/** The reason why a link is rejected. The values contain no part of the link. */
+/** The reason why a link is rejected. `other`: the link is for another file or purpose. */
 export type LinkFault = 'invalid' | 'expired' | 'other'
 
 type Named = Pick<StoredFile, 'bucket' | 'name'>

@@ -10,16 +10,16 @@ import { StorageError } from './protocol/errors.ts'
 import { presentEntry } from './protocol/present-files.ts'
 
 interface Order { column: string, order: string }
-interface Place { key: string, sort: string | null }
+interface Position { key: string, sort: string | null }
 
 /** The cursor at the end of a page. It contains the order, because it is valid only for that order. */
-function writeCursor ({ column, order }: Order, { key, sort }: Place): string {
+function writeCursor ({ column, order }: Order, { key, sort }: Position): string {
   return Buffer.from(JSON.stringify([column, order, key, sort === null ? null : new Date(sort).toISOString()]))
     .toString('base64url')
 }
 
 /** @throws StorageError for a text that is not a cursor, or is a cursor of another order */
-function readCursor (text: string, { column, order }: Order): Place {
+function readCursor (text: string, { column, order }: Order): Position {
   let parts: unknown
   try {
     parts = JSON.parse(Buffer.from(text, 'base64url').toString())
@@ -28,9 +28,9 @@ function readCursor (text: string, { column, order }: Order): Place {
   }
   if (!Array.isArray(parts) || parts.length !== 4) throw invalid()
   const [inColumn, inOrder, key, sort] = parts as unknown[]
-  const isPlace = typeof key === 'string' && /^[\x20-\x7e]{1,1025}$/.test(key) &&
+  const isPosition = typeof key === 'string' && /^[\x20-\x7e]{1,1025}$/.test(key) &&
     (column === 'name' ? sort === null : typeof sort === 'string' && /^[\dTZ:.-]{24}$/.test(sort))
-  if (inColumn !== column || inOrder !== order || !isPlace) throw invalid()
+  if (inColumn !== column || inOrder !== order || !isPosition) throw invalid()
   return { key, sort: sort as string | null }
 }
 
@@ -122,7 +122,7 @@ function within (view: View, prefix: string): { below: SQL, rest: SQL } {
   }
 }
 
-function beyond ({ key, sort }: { key: string, sort: string | null }, order: 'asc' | 'desc'): SQL {
+function beyond ({ key, sort }: Position, order: 'asc' | 'desc'): SQL {
   const sign = sql.raw(order === 'asc' ? '>' : '<')
   return sort === null
     ? sql`key ${BYTEWISE} ${sign} ${key}`

@@ -1,7 +1,7 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify'
 import { routesUnder } from '#src/lib/routes-under.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
-import { findBucket, getBucket, isOfTheProduct, type BucketRow } from './buckets.ts'
+import { findBucket, getBucket, isBuiltIn, type BucketRow } from './buckets.ts'
 import { isBucketName, isFileName } from './file-names.ts'
 import type { Links } from './links.ts'
 import type { View } from './object-rows.ts'
@@ -23,7 +23,7 @@ const OPEN = 'public'
 export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance, 'db' | 'identity' | 'files'>) {
   const isAdmin = (request: FastifyRequest) => identity.authenticator.isAdmin(request.principal!, request)
   /** Whether the protocol may upload, move or copy files of the bucket. False if other endpoints validate its files. */
-  const isWritable = (bucket: string) => bucket === OPEN || !isOfTheProduct(bucket)
+  const isWritable = (bucket: string) => bucket === OPEN || !isBuiltIn(bucket)
 
   /** @throws StorageError NoSuchBucket */
   async function bucket (id: string): Promise<BucketRow> {
@@ -70,7 +70,7 @@ export function createNamedFiles ({ db, identity, files }: Pick<FastifyInstance,
     /** Whether the caller may delete files of the bucket by name. Operators may delete images of documents. */
     mayRemove: async (request: FastifyRequest, bucket: string): Promise<boolean> =>
       isWritable(bucket) || bucket === 'documents' || await isAdmin(request),
-    /** A file that the caller of a guarded route may read. @throws StorageError NoSuchBucket, NoSuchKey */
+    /** A file that the caller may read. @throws StorageError NoSuchBucket, NoSuchKey, or the denial of the guard */
     async visible (request: FastifyRequest, id: string, name: string): Promise<StoredFile> {
       if (request.denial !== null) return await openFile(request, id, name)
       const { owner } = await view(request, id)

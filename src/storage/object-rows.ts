@@ -25,7 +25,7 @@ export async function findVisible (db: Executor, view: View, names: readonly str
 export async function discardByName (
   tx: Transaction, files: FileService, bucket: string, names: readonly string[]
 ): Promise<StoredFile[]> {
-  // The lock prevents concurrent uploads, deletions and purges of one booking.
+  // The lock prevents concurrent uploads to these bookings, and purges of them.
   if (bucket === 'documents') await lockForShare(tx, bookingsOf(names))
   const found = await tx.select().from(t)
     .where(and(eq(t.bucket, bucket), inArray(t.name, [...names]))).orderBy(asc(t.id)).for('update')

@@ -4,7 +4,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import fc from 'fast-check'
 import t from 'tap'
 import { LOCKS } from '#src/database/locks.ts'
-import { maskUnknown } from '#src/sql/masked-statement.ts'
+import { maskStatement } from '#src/sql/masked-statement.ts'
 import { distinctNames } from '#src/sql/rows.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { databaseUrl, forgetKey, testDatabase } from '#test/database.ts'
@@ -386,7 +386,7 @@ const CASES: readonly (readonly [string, string])[] = [
 ]
 
 t.test('words that the database does not know are masked in any position', async (t) => {
-  for (const [statement, masked] of CASES) t.equal(maskUnknown(statement, KNOWN), masked)
+  for (const [statement, masked] of CASES) t.equal(maskStatement(statement, KNOWN), masked)
 })
 
 t.test('the masked text contains no part of a constant, and it is short', async () => {
@@ -399,7 +399,7 @@ t.test('the masked text contains no part of a constant, and it is short', async 
     text.map((s) => `-- ${s.replaceAll(/[\r\n]/g, '')} canarino\n`)
   )
   fc.assert(fc.property(fc.array(constant, { maxLength: 20 }), (constants) => {
-    const masked = maskUnknown(`select ${constants.join(' , ')}`, KNOWN)
+    const masked = maskStatement(`select ${constants.join(' , ')}`, KNOWN)
     return !masked.includes('canarino') && masked.length <= 501
   }))
 })

@@ -9,7 +9,7 @@ import { FILE_BYTES_MAX } from '#schemas/storage-upload.ts'
 import type { Transaction } from '#src/database/connect.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import {
-  type BucketSettings, createBucket, deleteBucket, isOfTheProduct, listBuckets, updateBucket
+  type BucketSettings, createBucket, deleteBucket, isBuiltIn, listBuckets, updateBucket
 } from '../buckets.ts'
 import { isBucketName, isFreeBucketName } from '../file-names.ts'
 import { discardSome } from '../object-rows.ts'
@@ -140,7 +140,7 @@ export default bucketRoutes
 /** @throws StorageError for a built-in bucket, or an invalid name */
 function changeable (id: string): string {
   if (!isBucketName(id)) throw new StorageError('NoSuchBucket')
-  if (isOfTheProduct(id)) throw new StorageError('AccessDenied', 'This bucket cannot be changed')
+  if (isBuiltIn(id)) throw new StorageError('AccessDenied', 'This bucket cannot be changed')
   return id
 }
 

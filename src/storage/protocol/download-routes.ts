@@ -15,21 +15,22 @@ const downloadRoute = route({ access: 'optional' }, 'storageDownload', 'Il conte
 
 const authenticatedRoute = route(
   { access: 'auth' },
-  'storageDownloadAuthenticated', 'Il contenuto di un file, con l’indirizzo che lo dice privato', download
+  'storageDownloadAuthenticated', 'Il contenuto di un file, all’indirizzo che richiede le credenziali', download
 )
 
 const publicRoute = route(
   { access: 'public' }, 'storageDownloadPublic', 'Il contenuto di un file di un bucket pubblico', download
 )
 
-const infoRoute = route({ access: 'optional' }, 'storageInfo', 'Che cosa si sa di un file', info)
+const infoRoute = route({ access: 'optional' }, 'storageInfo', 'I metadati di un file', info)
 
 const authenticatedInfoRoute = route(
-  { access: 'auth' }, 'storageInfoAuthenticated', 'Che cosa si sa di un file, con l’indirizzo che lo dice privato', info
+  { access: 'auth' },
+  'storageInfoAuthenticated', 'I metadati di un file, all’indirizzo che richiede le credenziali', info
 )
 
 const publicInfoRoute = route(
-  { access: 'public' }, 'storageInfoPublic', 'Che cosa si sa di un file di un bucket pubblico', info
+  { access: 'public' }, 'storageInfoPublic', 'I metadati di un file di un bucket pubblico', info
 )
 
 const linkRoute = route({ access: 'public' }, 'storageDownloadByLink', 'Il contenuto di un file, con un link firmato', {

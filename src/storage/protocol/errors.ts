@@ -11,7 +11,7 @@ interface Kind {
   message: string
 }
 
-/** The Supabase Storage errors that this server returns, with the original texts. Clients react to the codes. */
+/** The errors of the protocol, where Supabase Storage has them with its texts. Clients react to the codes. */
 const KINDS = {
   NoSuchBucket: { status: 404, error: 'Bucket not found', message: 'Bucket not found' },
   NoSuchKey: { status: 404, error: 'not_found', message: 'Object not found' },
@@ -87,7 +87,7 @@ const API_ERRORS: Readonly<Record<string, StorageErrorCode>> = {
 const BROKEN_BODY =
   /^(?:aborted|Unexpected end of|Multipart: Boundary not found|The needle|Part terminated early|Malformed part)/
 
-/** Renders an error for the clients of Supabase Storage. Logs unexpected errors, and responds with a fixed text. */
+/** Renders an error for the clients of Supabase Storage. Logs an unexpected error, and responds with a fixed text. */
 export function renderStorageError (err: FastifyError | StorageError, request: FastifyRequest, reply: FastifyReply) {
   const { code, message } = translate(err)
   const { status, error } = KINDS[code]

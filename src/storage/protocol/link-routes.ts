@@ -6,7 +6,7 @@ import {
 } from '#schemas/storage-protocol.ts'
 import type { Transform } from '#schemas/storage-transform.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
-import { isOfTheProduct } from '../buckets.ts'
+import { isBuiltIn } from '../buckets.ts'
 import { isFileName } from '../file-names.ts'
 import { issueLinks } from '../issued-links.ts'
 import { findVisible, isTaken } from '../object-rows.ts'
@@ -74,7 +74,7 @@ const linkRoutes: FastifyPluginAsyncTypebox<ProtocolOptions> = async (app, { lin
   async function linksTo (
     request: FastifyRequest, files: readonly (StoredFile & { transform?: Transform })[], seconds: number
   ): Promise<string[]> {
-    const isPersonal = files.some(({ bucket }) => isOfTheProduct(bucket) && !namedFiles.isWritable(bucket))
+    const isPersonal = files.some(({ bucket }) => isBuiltIn(bucket) && !namedFiles.isWritable(bucket))
     const max = isPersonal ? MAX_LIFETIME_SECONDS.personal : MAX_LIFETIME_SECONDS.other
     const signed = await issueLinks(request, links, files, Math.min(seconds, max))
     return files.map(({ bucket, name, transform }, at) =>

@@ -25,7 +25,7 @@ const listRoute = route({ access: 'auth', scope: 'lettura' }, 'storageList', 'I 
 })
 
 const listPartsRoute = route(
-  { access: 'auth', scope: 'lettura' }, 'storageListV2', 'I file il cui nome inizia così, a parti', {
+  { access: 'auth', scope: 'lettura' }, 'storageListV2', 'I file il cui nome ha un prefisso, a pagine', {
     params: BucketParams, body: ListV2Body, response: { 200: ListV2Response }
   }
 )

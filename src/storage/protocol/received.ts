@@ -90,7 +90,7 @@ export function checkType (contentType: string, { allowed_mime_types: allowed }:
   if (!isAllowed) throw new StorageError('InvalidMimeType', `mime type ${essence} is not supported`)
 }
 
-/** Validates `Cache-Control`, because downloads send it again. It must be a list of directives. */
+/** Checks the characters of `Cache-Control`, because downloads send it again. @throws StorageError InvalidRequest */
 export function cachingOf (text: string | undefined): string | undefined {
   if (text === undefined) return undefined
   if (!CACHE_CONTROL.test(text)) throw new StorageError('InvalidRequest', 'Invalid Cache-Control header')

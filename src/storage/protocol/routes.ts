@@ -12,7 +12,7 @@ import renderRoutes from './render-routes.ts'
 import type { ProtocolOptions } from '../named-files.ts'
 import uploadRoutes from './upload-routes.ts'
 
-/** Features of Supabase Storage that this server lacks: resumable uploads, S3, tables, vectors. */
+/** Features of Supabase Storage that this server lacks: resumable uploads, S3, tables, vectors, CDN. */
 const NOT_OFFERED = /^\/storage\/v1\/(?:upload\/resumable|s3|iceberg|vector|cdn)(?:\/|\?|$)/i
 
 /** The protocol of Supabase Storage (paths, bodies, errors, codes), so that the official clients work unchanged. */
