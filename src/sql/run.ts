@@ -109,6 +109,7 @@ async function readRows (
 }
 
 async function describe (sql: postgres.Sql, columns: readonly Column[]): Promise<SqlField[]> {
+  // 16 (boolean) keeps the list from being empty.
   const oids = [...new Set([16, ...columns.map(({ type }) => type)])]
   const rows = await sql.unsafe<{ oid: string, type: string }[]>(`
     select oid::pg_catalog.text, pg_catalog.format_type(oid, null) as type

@@ -16,7 +16,7 @@ export function isBucketName (text: string): boolean {
 
 /**
  * Words that the protocol's URLs contain in place of a bucket name. A bucket with such a name would be unreachable. The
- * bucket `public` is reachable (`Files.open`).
+ * bucket `public` is reachable (`NamedFiles.open`).
  */
 const RESERVED = new Set(['authenticated', 'copy', 'info', 'list', 'list-v2', 'move', 'sign', 'upload'])
 

@@ -5,7 +5,7 @@ import type { Credential, Principal } from '#src/http/auth.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import type { StoredFile } from '#src/services/files/file-service.ts'
 import type { Links, SignedLink } from './links.ts'
-import type { Files } from './named-files.ts'
+import type { NamedFiles } from './named-files.ts'
 import { checkLink, StorageError } from './protocol/errors.ts'
 
 /*
@@ -36,7 +36,7 @@ export async function issueLinks (
 /** The file of a link, and the issuer of the link. @throws StorageError */
 export async function followLink (
   { identity }: Pick<FastifyInstance, 'identity'>,
-  { links, namedFiles }: { links: Links, namedFiles: Pick<Files, 'named'> },
+  { links, namedFiles }: { links: Links, namedFiles: Pick<NamedFiles, 'named'> },
   place: Pick<StoredFile, 'bucket' | 'name'>,
   token: string
 ) {

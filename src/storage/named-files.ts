@@ -7,10 +7,10 @@ import type { Links } from './links.ts'
 import type { View } from './object-rows.ts'
 import { StorageError } from './protocol/errors.ts'
 
-export type Files = ReturnType<typeof createNamedFiles>
+export type NamedFiles = ReturnType<typeof createNamedFiles>
 
 /** Shared options of the protocol's routes. */
-export interface ProtocolOptions { links: Links, namedFiles: Files }
+export interface ProtocolOptions { links: Links, namedFiles: NamedFiles }
 export const route = routesUnder('Storage')
 
 /** The built-in bucket that anyone may read. Callers with the scope may write to it. */

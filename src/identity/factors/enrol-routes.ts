@@ -20,7 +20,7 @@ import {
   getFactor, ofType, realFactors, recordRemoved, removeAbandoned, removeFactor, renameFactor
 } from './factor-store.ts'
 import { requireProof } from './proof.ts'
-import { enrolmentOf, newSecret, sealSecret, usualIssuer } from './totp.ts'
+import { enrolmentOf, newSecret, sealSecret, defaultIssuer } from './totp.ts'
 import { relyingParty } from './webauthn/relying-party.ts'
 
 /** The same limit as Supabase Auth. */
@@ -97,7 +97,7 @@ async function enrol (
   }
   // A device creates its key at its first challenge, so no secret is shown here.
   if (secret === undefined) return named
-  return { ...named, totp: await enrolmentOf(secret, issuer?.trim() || usualIssuer(config), user.email) }
+  return { ...named, totp: await enrolmentOf(secret, issuer?.trim() || defaultIssuer(config), user.email) }
 }
 
 async function unenrol (request: FastifyRequest, id: string, withCodes = false): Promise<void> {

@@ -24,23 +24,23 @@ import { checkAttempt } from './code-attempts.ts'
 import { raiseSession, requireProof } from './proof.ts'
 import { ofType, realFactors, recordRemoved, removeFactor } from './factor-store.ts'
 
-const URL = '/factors/recovery-codes'
+const PATH = '/factors/recovery-codes'
 const TYPE = 'recovery_code' as const
-const USUAL_NAME = 'Recovery codes'
+const DEFAULT_NAME = 'Recovery codes'
 
 /** Single-use recovery codes for a lost factor. A person has at most one set, in addition to another factor. */
-const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
-  app.get(URL, route({ access: 'user', signIn: true }, 'authRecoveryCodes', 'Quanti codici di recupero restano', {
+const recoveryCodeRoutes: FastifyPluginAsyncTypebox = async (app) => {
+  app.get(PATH, route({ access: 'user', signIn: true }, 'authRecoveryCodes', 'Quanti codici di recupero restano', {
     response: { 200: RecoveryStatus }
   }), async ({ principal }) => {
     const { id } = requireCodes(await listFactors(app.db, principal!.userId!))
     return { id, type: TYPE, ...await countCodes(app.db, id) }
   })
 
-  app.post(URL, route({ access: 'user' }, 'authGenerateRecoveryCodes', 'Dieci codici di recupero, mostrati solo ora', {
+  app.post(PATH, route({ access: 'user' }, 'authGenerateRecoveryCodes', 'Dieci codici di recupero, mostrati solo ora', {
     body: RecoveryCodesBody, response: { 200: RecoveryCodes }
   }), async (request) => {
-    const friendly_name = request.body.friendly_name?.trim() || USUAL_NAME
+    const friendly_name = request.body.friendly_name?.trim() || DEFAULT_NAME
     return await withSecondFactor(request, async (tx, user) => {
       if (realFactors(user.factors).length === 0) throw new AuthError('mfa_recovery_codes_sole_factor')
       if (ofType(user.factors, TYPE)) throw new AuthError('mfa_verified_factor_exists')
@@ -53,7 +53,7 @@ const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     })
   })
 
-  app.post(`${URL}/regenerate`, route(
+  app.post(`${PATH}/regenerate`, route(
     { access: 'user' },
     'authRegenerateRecoveryCodes', 'Altri dieci codici di recupero al posto dei precedenti, mostrati solo ora', {
       body: EmptyBody, response: { 200: RecoveryCodes }
@@ -61,7 +61,7 @@ const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
   ), async (request) =>
     await withSecondFactor(request, (tx, user) => issue(tx, request, user, requireCodes(user.factors))))
 
-  app.delete(URL, route({ access: 'user' }, 'authRemoveRecoveryCodes', 'Elimina i codici di recupero', {
+  app.delete(PATH, route({ access: 'user' }, 'authRemoveRecoveryCodes', 'Elimina i codici di recupero', {
     response: { 200: RemovedFactor }
   }), async (request) => {
     const removed = await withSecondFactor(request, async (tx, user) => await removeCodes(tx, request, user))
@@ -69,14 +69,14 @@ const recoveryRoutes: FastifyPluginAsyncTypebox = async (app) => {
     return removed
   })
 
-  app.post(`${URL}/verify`, route(
+  app.post(`${PATH}/verify`, route(
     { access: 'user', signIn: true },
     'authVerifyRecoveryCode', 'Conferma l’accesso con un codice di recupero, che vale una volta', {
       body: RecoveryVerifyBody, response: { 200: Ref(AuthSession) }
     }
   ), async (request, reply) => await proveWithCode(request, reply, request.body.code))
 }
-export default recoveryRoutes
+export default recoveryCodeRoutes
 
 async function removeCodes (tx: Transaction, request: FastifyRequest, user: User): Promise<{ id: string }> {
   const codes = requireCodes(user.factors)

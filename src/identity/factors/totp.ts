@@ -24,7 +24,7 @@ export function newSecret (): Buffer {
 }
 
 /** The issuer that the app shows by default. */
-export function usualIssuer ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
+export function defaultIssuer ({ PUBLIC_URL }: Pick<Config, 'PUBLIC_URL'>): string {
   return new URL(PUBLIC_URL).host
 }
 
@@ -88,7 +88,7 @@ export async function pendingEnrolment (
   const [found] = await db.select({ secret: factors.secret }).from(factors)
     .where(and(eq(factors.id, id), eq(factors.user_id, user_id), eq(factors.status, 'unverified')))
   if (!found?.secret) return undefined
-  const enrolment = await enrolmentOf(unsealSecret(keys, id, found.secret), usualIssuer(config), email)
+  const enrolment = await enrolmentOf(unsealSecret(keys, id, found.secret), defaultIssuer(config), email)
   const [known, given] = [Buffer.from(enrolment.secret), Buffer.from(shown)]
   return known.length === given.length && timingSafeEqual(known, given) ? enrolment : undefined
 }

@@ -3,7 +3,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify'
 import { SCOPES, type MintedKey, type Scope } from '#schemas/api-key.ts'
 import { html } from '#src/lib/html.ts'
 import { callRoute, refusalOf, type Refused } from './call-route.ts'
-import { alarm, checks, field, form, link, show } from './page-elements.ts'
+import { alarm, checkBoxes, field, form, link, show } from './page-elements.ts'
 import { explain, settleRefusal } from './show-error.ts'
 import { formPage, page } from './page-route.ts'
 import { SCOPE_TEXTS } from './page-texts.ts'
@@ -78,7 +78,7 @@ function showForm (
               value: days,
               isNumeric: true
             }),
-            checks(texts.keyScopes, options, lacksScopes ? texts.keyScopeMissing : undefined)
+            checkBoxes(texts.keyScopes, options, lacksScopes ? texts.keyScopeMissing : undefined)
           ]
         })}${link(ACCOUNT, texts.back)}`
     }

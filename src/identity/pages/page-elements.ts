@@ -52,7 +52,7 @@ ${LANGUAGES.map((each) => html`<option value="${each}" lang="${each}"${
 }
 
 /** Optional check boxes, each with its own field. An error is shown above them. */
-export function checks (
+export function checkBoxes (
   legend: string, options: readonly { name: string, label: string, isChosen: boolean }[], error: string | undefined
 ): Html {
   return html`<fieldset>

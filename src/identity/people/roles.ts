@@ -33,10 +33,10 @@ function rowHasRole (wanted: Role): SQL {
 }
 
 /**
- * Whether the person signed up without an administrator, and no administrator has assigned a role yet. Such a person
- * has no access, because anybody can have an e-mail address.
+ * Whether the role is that of a sign-up, and no administrator has assigned another. It gives no access, because anybody
+ * can have an e-mail address.
  */
-export function hasSignedUp ({ role }: Metadata): boolean {
+export function hasPendingRole ({ role }: Metadata): boolean {
   return role === 'pending'
 }
 

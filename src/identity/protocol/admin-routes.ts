@@ -21,7 +21,7 @@ import { record } from '../audit-record.ts'
 import { deleteSessions } from '../sign-in/person-sessions.ts'
 import { getUser, getUserOrDeleted, pageOfUsers, withIdentities, type User } from '../people/find-users.ts'
 import { HANDED_OVER, resetToEmailIdentity } from '../people/revoke-access.ts'
-import { hasSignedUp } from '../people/roles.ts'
+import { hasPendingRole } from '../people/roles.ts'
 import {
   createUser, deleteUser, lockUserAndRights, updateUser, type NewUser, type UserChange
 } from '../people/users.ts'
@@ -134,7 +134,7 @@ async function changeUser (request: FastifyRequest, id: string, body: AdminUserC
 
 /** Whether the address of a sign-up was never verified, so that the account's data may be a stranger's. */
 function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean {
-  return email_confirmed_at === null && hasSignedUp(app_metadata)
+  return email_confirmed_at === null && hasPendingRole(app_metadata)
 }
 
 /** The changes for the audit log: the names of the known fields (a body may have others), the new role and ban. */

@@ -28,7 +28,7 @@ import verifyRoutes from './verify-routes.ts'
  * The embedded identity provider with the protocol of Supabase Auth (paths, bodies, errors, codes), so that the
  * official clients work unchanged.
  */
-const provider: FastifyPluginAsyncTypebox = async (app) => {
+const protocol: FastifyPluginAsyncTypebox = async (app) => {
   for (const schema of [AuthErrorBody, AuthSession, AuthUserLink, Passkey]) app.addSchema(schema)
   app.setErrorHandler(renderAuthError)
   app.setNotFoundHandler(app.refuseUnknown)
@@ -49,7 +49,7 @@ const provider: FastifyPluginAsyncTypebox = async (app) => {
     verifyRoutes, inviteRoutes
   ]) await app.register(routes)
 }
-export default provider
+export default protocol
 
 /** Treats a null field of a body as missing, because some clients send every field that they know. */
 async function dropNullFields (request: FastifyRequest): Promise<void> {

@@ -11,7 +11,7 @@ import { route } from '../provider-route.ts'
 import { AuthError, validationFailed } from '../errors.ts'
 import { storableMetadata } from '../people/metadata.ts'
 import { presentUser } from '../people/presenters.ts'
-import { hasSignedUp } from '../people/roles.ts'
+import { hasPendingRole } from '../people/roles.ts'
 import { browserCookie } from '../sign-in/browser-cookie.ts'
 import { requireStrongPassword } from '../sign-in/passwords.ts'
 import { findUser, isBanned, type User } from '../people/find-users.ts'
@@ -81,7 +81,7 @@ async function repeatSignUp (
   // Lock the person, because another request may be confirming the address. Then the password stays unchanged.
   const known = await lockUser(tx, id)
   if (!known || known.email_confirmed_at !== null || isBanned(known.banned_until)) return
-  const chosen = hasSignedUp(known.app_metadata) ? { password_hash, password_browser } : {}
+  const chosen = hasPendingRole(known.app_metadata) ? { password_hash, password_browser } : {}
   const changed = await updateUser(tx, id, chosen)
   await sendOnRecord(tx, request, changed, 'signup', { ...target, password_hash: chosen.password_hash })
 }

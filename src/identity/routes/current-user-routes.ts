@@ -8,7 +8,7 @@ import { isPerson } from '../directory.ts'
 
 const route = routesUnder('Sessioni')
 
-const own: FastifyPluginAsyncTypebox = async (app) => {
+const currentUserRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { directory, waitForListeners } = app.identity
   await app.register(emptyBody)
 
@@ -48,4 +48,4 @@ const own: FastifyPluginAsyncTypebox = async (app) => {
     return { success: true, message: `Provider ${provider} scollegato`, status: 200 }
   })
 }
-export default own
+export default currentUserRoutes

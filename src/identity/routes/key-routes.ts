@@ -14,7 +14,7 @@ import emptyBody from '#src/http/empty-body.ts'
 
 const route = routesUnder('Chiavi API')
 
-const keys: FastifyPluginAsyncTypebox = async (app) => {
+const keyRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { authenticator, directory, apiKeys } = app.identity
 
   app.get('/api/cli/auth/key', {
@@ -61,7 +61,7 @@ const keys: FastifyPluginAsyncTypebox = async (app) => {
     return { message: 'Chiave revocata', status: 200 }
   })
 }
-export default keys
+export default keyRoutes
 
 async function revoke (request: FastifyRequest, id: string): Promise<void> {
   const { server: app, principal } = request

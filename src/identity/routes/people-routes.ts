@@ -22,7 +22,7 @@ const route = routesUnder('Utenti')
 const findValidationErrors = ({ body }: RequestFields) => operatorErrors(body)
 
 /** Routes of operators and users, for administrators, and of the configuration for clients of the identity provider. */
-const people: FastifyPluginAsyncTypebox = async (app) => {
+const peopleRoutes: FastifyPluginAsyncTypebox = async (app) => {
   const { directory } = app.identity
 
   app.get('/api/config', route({ access: 'public' }, 'getConfig', 'URL e chiave anonima del provider di identità', {
@@ -50,7 +50,7 @@ const people: FastifyPluginAsyncTypebox = async (app) => {
     return await reply.sendPieces(itemsOf(await listed(request, reply, 'users')))
   })
 }
-export default people
+export default peopleRoutes
 
 /** Returns the whole list, or the page that the query selects. Sets the headers of the list. */
 async function listed (

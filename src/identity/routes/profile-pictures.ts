@@ -23,7 +23,7 @@ const LINK_SECONDS = 3600
 /** Maximum bytes of a re-encoded picture. */
 const STORED_MAX = 4 * 1024 * 1024
 
-const pictures: FastifyPluginAsyncTypebox = async (app) => {
+const profilePictures: FastifyPluginAsyncTypebox = async (app) => {
   const { identity: { config, directory }, images, files } = app
   const form = fileForm(PICTURE_BYTES_MAX)
   app.removeAllContentTypeParsers()
@@ -67,7 +67,7 @@ const pictures: FastifyPluginAsyncTypebox = async (app) => {
     return { success: true, message: 'Immagine del profilo salvata', path, url, status: 200 }
   })
 }
-export default pictures
+export default profilePictures
 
 function pictureName (userId: string, extension: string): string {
   return `${userId.toLowerCase()}.${extension}`
