@@ -88,7 +88,7 @@ export class AuthError extends Error {
   }
 }
 
-/** A correct password that must be replaced, as details of `weak_password`. Supabase Auth has no other code for it. */
+/** The details of `weak_password` for a printed password. Supabase Auth has no code for one that must be replaced. */
 export const PRINTED_PASSWORD = {
   message: 'This password was printed at the first start. Choose another one.', reasons: ['pwned']
 }

@@ -43,6 +43,7 @@ export const METHODS: Readonly<Record<FactorType, string>> = {
   totp: 'totp', webauthn: 'mfa/webauthn', recovery_code: 'mfa/recovery_code'
 }
 
+/** The method of a sign-in with a passkey in `amr`. */
 export const PASSKEY = 'passkey'
 
 /** Whether a method of `amr` is a second factor. External providers add other methods. */

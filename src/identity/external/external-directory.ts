@@ -205,7 +205,8 @@ function notCreated (response: IdpResponse): Error {
     return new CampiNonValidi({ campo: 'password', messaggio: 'non è abbastanza forte per il provider di identità' })
   }
   if (status === 400 || status === 422) {
-    return new CampiNonValidi({ campo: 'email', messaggio: 'o password non accettata dal provider di identità' })
+    const messaggio = 'non è accettato dal provider di identità, o non lo è la password'
+    return new CampiNonValidi({ campo: 'email', messaggio })
   }
   return refusal(response)
 }

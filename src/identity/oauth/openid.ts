@@ -83,7 +83,7 @@ async function discover (settings: OpenidProvider, timeout: number): Promise<ope
   return config
 }
 
-/** Reads the ID token, or the userinfo endpoint if the token does not say whether the address is verified. */
+/** Reads the ID token, and the userinfo endpoint if the token does not show whether the address is verified. */
 async function profileFrom (
   config: openid.Configuration, accessToken: string, claims: openid.IDToken
 ): Promise<Profile> {

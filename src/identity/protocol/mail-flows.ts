@@ -124,8 +124,8 @@ export async function sendLink (
 }
 
 /**
- * Whether a mail links to this server's pages. Never if the client has named a URL. Invitations and recoveries, which
- * set a password, always link to them. Other mails link to them only without a front end.
+ * Whether a mail links to this server's pages. Never if the client has named a URL or uses PKCE. Otherwise invitations
+ * and recoveries, which set a password, link to them. Other mails link to them only without a front end.
  */
 function leadsToPages ({ CORS_ORIGINS }: Config, kind: SentKind, { isOpen }: LinkTarget): boolean {
   return isOpen && (kind === 'invite' || kind === 'recovery' || CORS_ORIGINS.length === 0)
