@@ -10,7 +10,8 @@ import { checkLink, StorageError } from './protocol/errors.ts'
 
 /*
  * Links to images of guests' documents are valid for a minute at most, and the audit log records them. They become void
- * when the issuer's session or key ends, or the issuer loses access. Every link becomes void with its file.
+ * when the issuer's session or key ends, or the issuer loses access. Every link becomes void when its file is replaced,
+ * moved or deleted.
  */
 
 const DOCUMENT_SECONDS = 60

@@ -29,7 +29,7 @@ interface Parts {
   apiKeys: ApiKeyFormat
 }
 
-/** A token with the rights that it claims. `isAdmin` and `isStillValid` ask the provider instead. */
+/** A token with the rights that it claims. `isAdmin` asks the provider, `isStillValid` only with a service key. */
 interface ClaimingToken extends VerifiedToken, Pick<SessionStatus, 'admin' | 'pending' | 'lacks' | 'recentUntil'> {
   verifiedAt: number
 }

@@ -9,7 +9,7 @@ import { notify } from '../sign-in/account-mails.ts'
 import { DAY_MS, listSessions } from '../sign-in/person-sessions.ts'
 
 const HOUR_MS = 3_600_000
-/** The daily limit of wrong app codes is this many times the hourly limit of one client IP. */
+/** The daily limit of wrong app codes is this many times the hourly limit of one client network. */
 const DAILY_FACTOR = 5
 
 /** The errors above the limits. Each kind has its own count, so the others work after one limit is reached. */
@@ -30,7 +30,7 @@ const NOTIFIED: Limit = { name: 'second-factor/noted', max: 4, windowMs: DAY_MS 
 const LAST_NOTICE: Limit = { name: 'second-factor/told', max: 1, windowMs: DAY_MS }
 
 /**
- * Accepts or rejects a code or a device's response, which the caller has compared (`isRight`). Wrong ones are counted
+ * Accepts or rejects a code or a device's response, which the caller has checked (`isRight`). Wrong ones are counted
  * and written to the audit log. Above the limit even a right one is rejected.
  *
  * App codes have six digits, so a stranger can guess them. They are counted per account and client network each hour,

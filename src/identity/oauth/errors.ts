@@ -44,7 +44,7 @@ export function missingEmail (): OAuthError {
 
 /**
  * An error of the provider, or of the library that parses its responses. Their texts may contain personal data, so the
- * log gets only codes.
+ * log gets only codes and names of errors.
  */
 export function providerError (err: unknown): OAuthError {
   if (err instanceof OAuthError) return err

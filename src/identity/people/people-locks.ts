@@ -32,7 +32,7 @@ export async function lockSignIns (tx: Transaction): Promise<void> {
 
 /**
  * Locks a person's row until the transaction ends. Meanwhile no other transaction can change the person. Transactions
- * that start or revoke the person's sessions take the same lock.
+ * that start or revoke the person's sessions take the same lock, except a refresh.
  */
 export async function lockUser (tx: Transaction, id: string): Promise<UserRow | undefined> {
   // The weakest lock that prevents changes of the row. Other transactions may still insert rows that reference it.

@@ -20,8 +20,8 @@ export async function bansInForce (db: Executor): Promise<Ban[]> {
 }
 
 /**
- * Ends all access that a restored backup contains: sessions, API keys, links and codes in mails, and begun sign-ins.
- * They may have been revoked since the backup.
+ * Ends all access that a restored backup contains: sessions, API keys, links and codes in mails, and unfinished
+ * sign-ins. They may have been revoked since the backup.
  * @returns the number of sessions, and the keys that had not expired
  */
 export async function endRestoredAccess (tx: Executor): Promise<{ sessions: number, keys: RevokedKey[] }> {

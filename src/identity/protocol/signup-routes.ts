@@ -69,7 +69,8 @@ async function answerSignUp (
 
 /**
  * Repeats the sign-up of an unconfirmed account. Either sign-up may be a stranger's. The later one replaces the
- * password and voids the earlier mail. The password is valid only if the same browser confirms the address.
+ * password and voids the earlier mail. The password is valid only if the same browser, or the same client with PKCE,
+ * confirms the address.
  */
 async function repeatSignUp (
   tx: Transaction,

@@ -117,7 +117,7 @@ export async function kindsSentTo (db: Executor, address: string): Promise<Token
   return rows.map(({ kind }) => kind)
 }
 
-/** The address that this link has confirmed, while the other address of the change has not. Otherwise undefined. */
+/** The address that this link has confirmed while the other address of the change is unconfirmed, or undefined. */
 export async function confirmedByLink (db: Executor, keys: Keys, link: string): Promise<'current' | 'new' | undefined> {
   return await confirmed(db, eq(t.link_fingerprint, linkFingerprint(keys, link)))
 }

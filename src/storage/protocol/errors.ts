@@ -11,7 +11,7 @@ interface Kind {
   message: string
 }
 
-/** The errors of the protocol, where Supabase Storage has them with its texts. Clients react to the codes. */
+/** The errors of the protocol. Those of Supabase Storage have its texts. Clients react to the codes. */
 const KINDS = {
   NoSuchBucket: { status: 404, error: 'Bucket not found', message: 'Bucket not found' },
   NoSuchKey: { status: 404, error: 'not_found', message: 'Object not found' },
