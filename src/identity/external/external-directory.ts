@@ -103,7 +103,7 @@ export class ExternalDirectory implements Directory {
       const { status, body, total } = await this.#asService('GET', path)
       const users = status === 200 ? readUsers(body) : undefined
       if (users === undefined) throw new ProviderNonRaggiungibile()
-      // Users are collected by id, because a new user at the head of the list moves others to the next page.
+      // Users are collected by id, because a new user at the head of the list moves one to the next page.
       for (const user of users) found.set(user.id, user)
       if (users.length === 0 || (total === undefined ? users.length < PER_PAGE : found.size >= total)) {
         return [...found.values()]

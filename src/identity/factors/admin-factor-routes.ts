@@ -86,10 +86,10 @@ async function removeFactorOf (request: FastifyRequest, userId: string, id: stri
     // who has lost them too could not sign in.
     const codes = ofType(factors, 'recovery_code')
     const isLast = realFactors(factors).every((each) => each.id === id)
-    const gone = codes && isLast && codes.id !== id ? [factor, codes] : [factor]
-    for (const each of gone) await removeFactor(tx, each)
+    const toRemove = codes && isLast && codes.id !== id ? [factor, codes] : [factor]
+    for (const each of toRemove) await removeFactor(tx, each)
     if (factor.status === 'verified') await notify(app, tx, person, 'factor_removed')
-    for (const each of gone) await recordRemoved(tx, request, each, { status: each.status, user: userId })
+    for (const each of toRemove) await recordRemoved(tx, request, each, { status: each.status, user: userId })
     return factor
   })
   app.mail.deliver()

@@ -20,8 +20,8 @@ export async function deleteUnconfirmed (db: Database, audit: Audit): Promise<nu
       // Skip an account that another transaction is confirming.
       const forgotten = tx.select({ id: users.id }).from(users).where(isForgotten(db))
         .limit(BATCH).for('update', { skipLocked: true })
-      const gone = await tx.delete(users).where(inArray(users.id, forgotten)).returning({ id: users.id })
-      const ids = gone.map(({ id }) => id)
+      const rows = await tx.delete(users).where(inArray(users.id, forgotten)).returning({ id: users.id })
+      const ids = rows.map(({ id }) => id)
       const entry = { actor: 'sistema', action: 'registrazioni_eliminate', details: { ids } } as const
       if (ids.length > 0) await audit.append(tx, entry)
       return ids.length

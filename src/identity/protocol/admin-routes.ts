@@ -137,7 +137,7 @@ function isUnprovenSignUp ({ email_confirmed_at, app_metadata }: User): boolean 
   return email_confirmed_at === null && hasPendingRole(app_metadata)
 }
 
-/** The changes for the audit log: the names of the known fields (a body may have others), the new role and ban. */
+/** The changes for the audit log: the names of the known fields of the body, the new role and ban. */
 function detailsOf (body: AdminUserChange, { app_metadata, banned_until }: User): AuditEntry['details'] {
   return {
     fields: Object.keys(body).filter((name) => Object.hasOwn(AdminUserChange.properties, name)).sort(),

@@ -28,7 +28,7 @@ import { countPasswordAttempt } from './request-limits.ts'
 
 type Grant = (request: FastifyRequest, reply: FastifyReply, body: GrantBody) => Promise<AuthSession>
 
-/** Maximum concurrent password sign-ins. Others wait before their first query, to spare the database. */
+/** Maximum concurrent password sign-ins. Further ones wait before their first query, to spare the database. */
 const SIGN_INS = { total: 16, perCaller: 4 }
 
 const tokenRoutes: FastifyPluginAsyncTypebox = async (app) => {

@@ -124,9 +124,9 @@ export function headerOf (jwt: JWT, token: string): Record<string, unknown> | un
   }
 }
 
-function claimsOf (jwt: JWT, token: string, how: Parameters<JWT['verify']>[1]): Record<string, unknown> | undefined {
+function claimsOf (jwt: JWT, token: string, checks: Parameters<JWT['verify']>[1]): Record<string, unknown> | undefined {
   try {
-    return jwt.verify<Record<string, unknown>>(token, how)
+    return jwt.verify<Record<string, unknown>>(token, checks)
   } catch {
     return undefined
   }

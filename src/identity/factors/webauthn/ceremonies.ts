@@ -83,9 +83,9 @@ export async function readCreation (
 }
 
 /** The transports that the client reports. They are not attested. */
-function readTransports (said: unknown): string[] {
-  if (!Array.isArray(said)) return []
-  return said.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MAX_TRANSPORTS)
+function readTransports (reported: unknown): string[] {
+  if (!Array.isArray(reported)) return []
+  return reported.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MAX_TRANSPORTS)
 }
 
 /** The device's counter after its proof. Undefined when the response is not a valid proof. */

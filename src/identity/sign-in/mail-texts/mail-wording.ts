@@ -16,7 +16,7 @@ export interface Wording {
 export type MailKind = 'signup' | 'recovery' | 'magiclink' | 'invite' | 'email_change' | 'reauthentication'
 
 /** A notice of a past event: subject, the event, and advice. */
-export type Notice = readonly [subject: string, what: string, otherwise: string]
+export type Notice = readonly [subject: string, event: string, otherwise: string]
 export type NoticeKind = 'factor_added' | 'factor_removed' | 'recovery_codes' | 'passkey_added' | 'passkey_removed' |
   'access_reset' | 'codes_tried'
 
