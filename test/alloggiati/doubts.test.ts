@@ -5,7 +5,7 @@ import { foreigner, member, single, today } from '#test/alloggiati/rules/samples
 import { create, saveGuests } from '#test/bookings/samples.ts'
 import { build } from '#test/helper.ts'
 
-/* Doubtful values get a warning with the probable value, and texts for users are correct Italian. */
+/* Warnings about doubtful values, and the wording of Italian texts for users. */
 
 const { call } = await build(t, { TODAY: today })
 

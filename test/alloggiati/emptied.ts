@@ -8,7 +8,7 @@ const GUARDED = [
   'invii', 'invii_schedine', 'invii_tentativi', 'invii_esiti', 'invii_transizioni', 'invii_decisioni', 'invii_conferme',
   'invii_correzioni', 'invii_cancellazioni', 'ricevute', 'ricevute_letture'
 ]
-/** Tables that are truncated with their dependents. Users, sessions and the audit log stay. */
+/** Further tables to truncate. Tables that reference them are truncated too. Users, sessions and the audit log stay. */
 const OTHERS = [
   'prenotazioni', 'prenotazioni_per_paese', 'invii_sospensioni', 'invii_conteggi', 'invii_numerazione',
   'account_polizia', 'allarmi', 'sandbox_schedine', 'sandbox_appartamenti', 'idempotency_keys', 'forgotten_answers'

@@ -10,7 +10,7 @@ const BOOKED = 20
 const ROUNDS = 24
 /** Disturbances of the connections that the requests of a round share. */
 const TROUBLES =
-  ['none', 'a query fails in the midst of its rows', 'statements are forgotten', 'connections end'] as const
+  ['none', 'a query fails in the midst of its rows', 'statements are deallocated', 'connections end'] as const
 
 t.test('concurrent requests each get their own booking, even when shared connections fail', async (t) => {
   const { url, sql: other } = await testDatabase(t)
@@ -23,7 +23,7 @@ t.test('concurrent requests each get their own booking, even when shared connect
         return
       case 'a query fails in the midst of its rows':
         return await app.sql`select 10 / (3 - n) from generate_series(1, 3) n`.catch(() => {})
-      case 'statements are forgotten':
+      case 'statements are deallocated':
         return await Promise.all([1, 2, 3, 4].map(() => app.sql.unsafe('deallocate all').catch(() => {})))
       case 'connections end':
         return await other`select pg_terminate_backend(pid) from pg_stat_activity

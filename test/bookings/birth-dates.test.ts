@@ -84,7 +84,7 @@ t.test('a document without the day does not replace the complete birth date of t
   }
 })
 
-t.test('an export contains an incomplete birth date, and the search finds its guest until the erasure', async (t) => {
+t.test('an incomplete birth date is exported, its guest is found by name, and an erasure deletes both', async (t) => {
   const id = await born('1970-00-00', { cognome: 'RARISSIMI' })
   t.match((await call('GET', `${BOOKINGS}?q=rarissimi`)).json(), { data: [{ id }] })
   const files = await unzip((await call('GET', `${BOOKINGS}/${id}/export`)).rawPayload)

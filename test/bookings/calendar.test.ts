@@ -116,7 +116,7 @@ t.test('a bound that is neither a day nor an instant is answered with a 400 that
   }
 })
 
-t.test('an end before its start is refused with a 400 that names it, and an empty span returns no days', async (t) => {
+t.test('an end before its start is refused with a 400 that names it, and an empty span returns no entry', async (t) => {
   t.same(fieldsAtFault(await response(call, { start: '2026-11-23', end: '2026-11-22' })), ['end'])
   t.same((await response(call, { start: '2026-11-22', end: '2026-11-22' })).json(), [])
   t.same(fieldsAtFault(await response(call, { start: '2026-02-30', end: '9999-99-99' })), ['start', 'end'])

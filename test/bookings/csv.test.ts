@@ -79,7 +79,7 @@ async function countChanges (): Promise<number> {
   return row.writes
 }
 
-t.test('a line of millions of delimiters is refused before it is parsed', async (t) => {
+t.test('a line of 300,000 delimiters is refused as too long', async (t) => {
   for (const file of [';'.repeat(300_000), `${HEAD}\n${LINE}\n${';'.repeat(300_000)}`]) {
     const response = await upload(file)
     t.match(response.json(), { status: 400, error: `riga ${file.split('\n').length}, colonna 1: è troppo lunga` })
@@ -158,7 +158,7 @@ for (const [name, [file, expected]] of Object.entries(SPELLED)) {
   })
 }
 
-/** A line with one change, and the errors that it causes. */
+/** A line with one change, and the error that it causes. */
 const WRONG: readonly [column: string, value: string, error: object][] = [
   ['arrivo', '31/02/2026', { colonna: 'arrivo', campo: 'check_in', messaggio: /giorno/ }],
   ['arrivo', '', { colonna: 'arrivo', campo: 'check_in', messaggio: /obbligatorio/ }],
@@ -241,7 +241,7 @@ t.test('an occupied unit is an error of its line, even if an earlier line occupi
   t.equal((await list(call)).length, 1)
 })
 
-t.test('two concurrent imports of one file store each code once', async (t) => {
+t.test('three concurrent imports of one file store each code once', async (t) => {
   await sql`delete from prenotazioni`
   const file = `${HEAD}\n` + Array.from({ length: 20 }, (_, at) => LINE.replace('BK-1', `BK-${at}`)).join('\n')
   const done = await Promise.all([1, 2, 3].map(() => upload(file, '?prova=false')))

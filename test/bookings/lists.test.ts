@@ -326,8 +326,8 @@ t.test('searches use an index', async (t) => {
   t.same((await list(call, '?q=etti')).map(({ nome_cognome }) => nome_cognome), ['Lucia Moretti'])
 })
 
-for (const [kind, rest] of [['of a page', '&limit=1'], ['of all that is found', '']]) {
-  const title = `a flood of searches ${kind} is refused but for a few, those have little time, the server stays ready`
+for (const [kind, rest] of [['for a page', '&limit=1'], ['for all results', '']]) {
+  const title = `searches ${kind} beyond slots and queue are refused, long ones time out, and the server stays ready`
   t.test(title, async (t) => {
     await create(call)
     const operator = { authorization: `Bearer ${await token()}` }
@@ -388,7 +388,7 @@ t.test('without the extension pg_trgm the server starts, logs a warning, and sea
   t.equal(await hasIndex(), true, 'a later start creates the index')
 })
 
-t.test('without the right to create it, the server logs the missing index and continues', async (t) => {
+t.test('without the right to create the search index, the function that creates it returns false', async (t) => {
   const { sql } = await testDatabase(t)
   const name = `senza_${randomBytes(4).toString('hex')}`
   await sql.unsafe(`drop extension pg_trgm cascade; create role ${name}; grant ${name} to current_user;

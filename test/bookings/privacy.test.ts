@@ -62,7 +62,7 @@ t.test('the report lists a booking\'s data with retention and reason, and marks 
   t.match((await held(server, id)).find(({ cosa }) => cosa === 'schedine_cifrate'), { fino_a: '2026-12-22' })
 })
 
-t.test('a booking without data has no report, no export and no erasure', async (t) => {
+t.test('a booking without data has no report and no export, and its erasure deletes nothing', async (t) => {
   const before = await noted()
   for (const path of ['privacy', 'export']) {
     const response = await first.call('GET', `${BOOKINGS}/4711/${path}`)
@@ -119,7 +119,7 @@ t.test('an export that the audit log cannot record is refused', async (t) => {
   t.equal(response.headers['content-disposition'], undefined)
 })
 
-t.test('a damaged or missing image aborts the export, so no client accepts the archive as complete', async (t) => {
+t.test('a damaged or truncated image aborts the export, so no client accepts the archive as complete', async (t) => {
   const id = await booked(first, [guest('SETTE')])
   const port = await listen(first.app)
   const load = async () => {
@@ -232,7 +232,7 @@ t.test('the stored response for another booking whose number begins with the sam
 
 const FILES = 300
 
-t.test('an export of many files has one open at a time, and its listeners do not accumulate', async (t) => {
+t.test('an archive of many files has at most two open at a time, and its listeners do not accumulate', async (t) => {
   const warnings: Error[] = []
   const warned = (warning: Error) => { warnings.push(warning) }
   process.on('warning', warned)
@@ -266,20 +266,20 @@ t.test('an export of many files has one open at a time, and its listeners do not
   t.same(warnings, [])
 })
 
-t.test('a client that disconnects in the middle of an export leaves no file open', async (t) => {
-  let left = 0
+t.test('an archive whose reader stops in the middle leaves no file open', async (t) => {
+  let openFiles = 0
   const out = archive(Array.from({ length: 20 }, (_, index) => ({
     path: `${index}`,
     changed: new Date(),
     content: {
       bytes: 1_000_000_000,
       open: async () => {
-        left++
-        return new Readable({ read () { this.push(Buffer.alloc(65_536)) } }).once('close', () => { left-- })
+        openFiles++
+        return new Readable({ read () { this.push(Buffer.alloc(65_536)) } }).once('close', () => { openFiles-- })
       }
     }
   })))
-  const open = () => left
+  const open = () => openFiles
   for await (const chunk of out) if (open() > 0 && chunk !== null) break
   while (open() > 0) await new Promise((resolve) => { setImmediate(resolve) })
   t.equal(open(), 0)

@@ -12,7 +12,7 @@ import { BOOKINGS, CALENDAR, booking, create, fieldsAtFault, list, read, saveGue
 const today = '2026-11-21'
 const yesterday = addDays(today, -1)
 const clock = clockAt(`${today}T12:00:00Z`)
-/** A shared server, which each row of a table resets. */
+/** A shared server, which each test resets. */
 const smtp = await startSmtp(t)
 const environ = { ALARM_EMAIL: 'direzione@example.com', MAIL_FROM: 'locanda@example.com', SMTP_URL: smtp.url }
 const shared = await build(t, environ, undefined, { clock })
@@ -75,7 +75,7 @@ const GUARANTEES: Record<string, Guarantee> = {
     const changed = await put(server, other, { ...whole, telefono: '1' })
     t.match(changed.json(), { data: { stato, telefono: '1' } })
   },
-  'the change is a version and an event, and the same state again keeps guests and days': async (
+  'each change of state is a version and an event, and keeps guests and days': async (
     t, server, { other }, stato
   ) => {
     const etag = async () => (await server.call('GET', `${BOOKINGS}/${other}`)).headers.etag
@@ -108,7 +108,7 @@ const GUARANTEES: Record<string, Guarantee> = {
     t.match(text, new RegExp(`prenotazione ${kept},`))
     t.notMatch(text, new RegExp(`prenotazione ${other},`))
   },
-  'its Send and its test call are refused with the way on': async (t, server, { other }) => {
+  'its Send and its test call are refused, and the error names the necessary change': async (t, server, { other }) => {
     for (const body of [undefined, { testMode: true }, { solo_mancanti: true }]) {
       const refused = await send(server, other, body)
       t.match(refused.json(), {

@@ -157,7 +157,7 @@ t.test('one of twenty concurrent bookings of a unit is stored', async (t) => {
   t.same(answers.map(({ statusCode }) => statusCode).sort(), [201, ...Array(19).fill(409)])
 })
 
-t.test('without the extension btree_gist the locks refuse the same bookings', async (t) => {
+t.test('without the exclusion constraint, locks still refuse overlapping bookings', async (t) => {
   await sql`alter table occupazione drop constraint occupazione_senza_sovrapposizioni`
   t.teardown(() => sql`select occupazione_vincolo()`)
   const { id: unita_id } = await unit()
@@ -210,7 +210,7 @@ t.test('the table of occupied nights equals a model after random assignments, mo
         if (statusCode === 200) Object.assign(target, next)
       }
     }
-    await isOccupied(model)
+    await checkOccupied(model)
   }), { numRuns: 25 })
 
   /** The rooms are equal, so that the first free one in the list is the one to assign. */
@@ -241,7 +241,7 @@ t.test('the table of occupied nights equals a model after random assignments, mo
     model.splice(model.indexOf(blocked), 1)
   }
 
-  async function isOccupied (model: readonly Nights[]): Promise<void> {
+  async function checkOccupied (model: readonly Nights[]): Promise<void> {
     const rows = await sql`select unita_id, dal::text, al::text from occupazione order by 1, 2`
     const expected = model.filter(({ isConfirmed, unita_id }) => isConfirmed && unita_id !== null)
       .map(({ unita_id, dal, al }) => ({ unita_id, dal, al }))

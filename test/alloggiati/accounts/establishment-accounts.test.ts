@@ -21,7 +21,7 @@ const states = async () => (await app.sql`select utente, stato from invii order 
   `${utente as string} ${stato as string}`)
 const expire = () => app.sql`update invii set lease_fino_al = now() - interval '1 second'`
 
-t.test('each call for a guest uses the police account of the establishment', async (t) => {
+t.test('each call for a guest uses the police account of the guest’s establishment', async (t) => {
   const ids = [await book([guestNo(1)], await unit(1)), await book([guestNo(2)], await unit(second))]
   t.same(statesOf(await sendDay()), { [ids[0]!]: 'acquisita', [ids[1]!]: 'acquisita' })
   for (const operation of ['Test', 'Send']) {
@@ -58,9 +58,9 @@ t.test('a waiting submission is not sent after its unit moved to another establi
 
 t.test('a booking that changes during its test call is not sent', async (t) => {
   const changes: Record<string, (id: number, room: number) => Promise<unknown>> = {
-    'its unit moves to another house': async (_id, room) =>
+    'its unit moves to another establishment': async (_id, room) =>
       must(await call('PUT', `/api/v1/unita/${room}`, { struttura_id: 1 }), 200),
-    'the guests cancel': async (id) =>
+    'it is cancelled': async (id) =>
       must(await call('PUT', `/api/v1/prenotazioni/${id}`, { stato: 'annullata' }), 200),
     'a guest is corrected': async (id) => must(await saveGuests(call, id, [guestNo(19)]), 200)
   }
@@ -80,7 +80,7 @@ t.test('a booking that changes during its test call is not sent', async (t) => {
   police.forget()
 })
 
-t.test('a refused login is not repeated for 15 minutes, even if a PUT saves the same credentials again', async (t) => {
+t.test('a refused login is not repeated until a PUT changes the credentials, and no secret is logged', async (t) => {
   police.forget()
   const account = { ...SECOND, utente: 'CO000003' }
   const third = await house(account)

@@ -11,7 +11,7 @@ export const DAY = '/api/v1/invii/giornata'
 
 let names = 0
 
-/** Creates establishments with accounts, units, and bookings in them. */
+/** Functions that create establishments with accounts, units and bookings, and that send a day. */
 export async function houses (server: Pick<TestApp, 'app' | 'call' | 'token'>, today: string) {
   const { app, call, token } = server
   const admin = { authorization: `Bearer ${await token({ name: 'ada', role: 'admin' })}` }

@@ -86,13 +86,13 @@ t.test('a list is sent with the account of its booking, even if only name and ar
 })
 
 t.test('a guest sent for one establishment is not sent again for another', async (t) => {
-  const [moved, partly] = [await unit(second), await unit(second)]
-  const whole = await book([guestNo(30)], moved)
-  const part = await book([guestNo(31), guestNo(32)], partly, { numero_ospiti: 2 })
+  const [wholeUnit, partUnit] = [await unit(second), await unit(second)]
+  const whole = await book([guestNo(30)], wholeUnit)
+  const part = await book([guestNo(31), guestNo(32)], partUnit, { numero_ospiti: 2 })
   must(await saveGuests(call, part, [guestNo(31)]), 200)
   must(await call('POST', `/api/v1/prenotazioni/${whole}/invio`), 200)
   must(await call('POST', `/api/v1/prenotazioni/${part}/invio`), 200)
-  for (const id of [moved, partly]) must(await call('PUT', `/api/v1/unita/${id}`, { struttura_id: 1 }), 200)
+  for (const id of [wholeUnit, partUnit]) must(await call('PUT', `/api/v1/unita/${id}`, { struttura_id: 1 }), 200)
   must(await saveGuests(call, part, [guestNo(31), guestNo(32)]), 200)
 
   const day = await sendDay({ prenotazioni: [whole, part] })
@@ -175,7 +175,7 @@ t.test('an establishment can use the account of another one', async (t) => {
   t.match((await ask('DELETE', police(annex))).json(), { codice: 'ACCOUNT_NON_TROVATO' })
 })
 
-t.test('an account needs all credentials and one establishment, and only administrators change it', async (t) => {
+t.test('an account needs all credentials, has one establishment, and only administrators change it', async (t) => {
   const other = await house()
   for (const [body, fields] of [
     [{}, ['password', 'utente', 'wskey']],
@@ -200,7 +200,7 @@ t.test('an account needs all credentials and one establishment, and only adminis
   t.match((await ask('PUT', police(2_000_000), SECOND)).json(), { codice: 'STRUTTURA_NON_TROVATA' })
 })
 
-t.test('the secrets are in no response, log, audit entry or export, and not in clear in the database', async (t) => {
+t.test('the secrets are in no response, log, audit entry or report, nor in clear in the database', async (t) => {
   const id = (await app.sql<{ id: number }[]>`select max(id) as id from prenotazioni`)[0]!.id
   const seen = [
     (await ask('GET', police(second))).body, (await ask('GET', '/api/v1/strutture')).body,

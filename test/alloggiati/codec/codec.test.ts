@@ -225,9 +225,9 @@ t.test('a value with one mistake is refused, with the name of its field', async 
     ['id_appartamento', -1, 'a negative apartment'],
     ['id_appartamento', 1_000_000, 'an apartment of seven digits'],
   ]
-  for (const [name, value, what] of cases) {
+  for (const [name, value, mistake] of cases) {
     const outcome = attempt({ ...good, [name]: value })
-    t.equal('field' in outcome && outcome.field, name, `${name}: ${what}`)
+    t.equal('field' in outcome && outcome.field, name, `${name}: ${mistake}`)
   }
 })
 
@@ -398,6 +398,6 @@ t.test('the person key ignores accents, apostrophes, dashes, blanks and the spel
   }))
 })
 
-t.test('one more letter makes another person', async () => {
+t.test('one more letter in the surname makes another person key', async () => {
   fc.assert(fc.property(name, name, (cognome, nome) => key([`${cognome}X`, nome]) !== key([cognome, nome])))
 })

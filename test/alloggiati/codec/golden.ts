@@ -1,15 +1,14 @@
 import { readFileSync } from 'node:fs'
 import type { RecordSchedina } from '#src/alloggiati/codec/layout.ts'
 
-/**
- * A line written by hand from the manual's layout, and its record. `typed` is the spelling of the guest, if different.
- */
+/** A line written by hand from the manual's layout, and its record. */
 interface Golden {
   title: string
   line: string
   record: RecordSchedina
+  /** The line that `encode` returns, if it differs from `line`. */
   encoded?: string
-  /** The names as the guest spells them. */
+  /** The names as the guest spells them, if they differ from the record. */
   typed?: { cognome: string, nome: string }
 }
 

@@ -58,7 +58,7 @@ export async function sent (server: TestApp, guests: readonly Schedina[] = [gues
   return id
 }
 
-/** A submission of unknown outcome, because its reply was lost. */
+/** Sends guests, loses the reply and lets the delivery deadline pass. Returns the id of the submission. */
 export async function unknown (police: StandIn, server: TestApp, guests?: readonly Schedina[]): Promise<number> {
   police.on.Send = (socket) => socket.resetAndDestroy()
   const id = await sent(server, guests)
@@ -67,7 +67,7 @@ export async function unknown (police: StandIn, server: TestApp, guests?: readon
   return id
 }
 
-/** Moves all attempts into the past by ten minutes, so that none can still be delivered. */
+/** Sets the delivery deadline of every attempt to its dispatch time, so that none can still be delivered. */
 export async function deliveryOver ({ app }: Pick<TestApp, 'app'>): Promise<void> {
   await app.sql.unsafe(`
     alter table invii_tentativi disable trigger user;

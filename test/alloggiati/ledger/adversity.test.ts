@@ -71,7 +71,7 @@ t.test('a suspension between the test call and the Send stops the Send', async (
   t.equal((await done).stato, 'non_inviato')
   t.notOk(police.startedCalls.includes('Send'))
   t.same(await states(), ['non_inviato/non_inviata'])
-  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'a retry agrees')
+  t.match(await carryOut(await worker(), id, true), { stato: 'non_inviato', causa: 'INVII_SOSPESI' }, 'also on retry')
 })
 
 t.test('a submission reported as in progress while the chain is locked is not withdrawn later', async (t) => {
@@ -172,7 +172,7 @@ t.test('the recording of a reply is retried after a database error, unless a tri
   }
 })
 
-t.test('around midnight no submission is dispatched: each stays ready, and is sent two minutes later', async (t) => {
+t.test('from 23:58 no submission is dispatched: it stays ready, and is sent at 00:02', async (t) => {
   for (const quietAt of ['the start', 'the test call']) {
     await t.test(`quiet at ${quietAt}`, async (t) => {
       const { police, worker, reserve, states } = await reset()
@@ -199,7 +199,7 @@ t.test('around midnight no submission is dispatched: each stays ready, and is se
   }
 })
 
-t.test('an arrival that the service accepts only until midnight is sent until midnight', async (t) => {
+t.test('an arrival that the service accepts only until midnight is still sent at 23:59', async (t) => {
   const { worker, reserve } = await reset()
   const tomorrow = addDays(testClock().today(), 1)
   const now = instantInRome(tomorrow, 23, 59)
@@ -266,11 +266,11 @@ t.test(
 
 t.test('when the second Send fails, the outcome of the first one is still unknown, and a person decides', async (t) => {
   const failures: Record<string, (police: StandIn) => void> = {
-    'the Send is turned away': (police) => { police.on.Send = respond('404 Not Found', '') },
+    'the Send gets a 404': (police) => { police.on.Send = respond('404 Not Found', '') },
     'the Send refuses every row': (police) => { police.on.Send = response(rowsReply('Send', [false, false])) },
     'the test call refuses every row': (police) => { police.on.Test = response(rowsReply('Test', [false, false])) },
     'the test call refuses one row': (police) => { police.on.Test = response(rowsReply('Test', [true, false])) },
-    'the login is refused': (police) => { police.on.GenerateToken = respond('503 Service Unavailable', '') }
+    'the login gets a 503': (police) => { police.on.GenerateToken = respond('503 Service Unavailable', '') }
   }
   for (const [name, fail] of Object.entries(failures)) {
     await t.test(name, async (t) => {

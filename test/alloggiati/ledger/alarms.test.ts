@@ -48,13 +48,14 @@ t.test('a booking raises an alarm six hours, two hours and half an hour before i
   })
 })
 
-/** Links the rows of a submission to a booking. Its triggers are disabled, because they refuse this change. */
+/** Links the rows of a submission to a booking, with their triggers disabled, because they refuse this change. */
 async function tie ({ db }: LedgerWithHistory, id: number, prenotazione_id: number): Promise<void> {
-  await past({ db }, () => db.update(invii_schedine).set({ prenotazione_id }).where(eq(invii_schedine.invio_id, id)))
+  await withoutTriggers({ db }, () =>
+    db.update(invii_schedine).set({ prenotazione_id }).where(eq(invii_schedine.invio_id, id)))
 }
 
 /** Changes rows without their triggers. */
-async function past ({ db }: Pick<LedgerWithHistory, 'db'>, change: () => Promise<unknown>): Promise<void> {
+async function withoutTriggers ({ db }: Pick<LedgerWithHistory, 'db'>, change: () => Promise<unknown>): Promise<void> {
   await db.execute(sql`alter table invii_schedine disable trigger user`)
   await change()
   await db.execute(sql`alter table invii_schedine enable trigger user`)
@@ -109,13 +110,13 @@ t.test('a booking raises an alarm again when sent guests are replaced or its arr
   const { persona } = fingerprint(keys, account, {
     data_arrivo: '2026-11-20', cognome: 'ADA', nome: 'PROVA', data_nascita: '1980-05-15', num_doc: ''
   })
-  await past(w, () => db.update(invii_schedine).set({ impronta_persona: persona }))
+  await withoutTriggers(w, () => db.update(invii_schedine).set({ impronta_persona: persona }))
   t.same(await due(), [], 'the same person with swapped names')
   await tie(w, sent, id + 1)
   t.same(await due(), [], 'a guest sent for a deleted booking')
-  await past(w, () => db.update(invii_schedine).set({ esito: 'rifiutata' }))
+  await withoutTriggers(w, () => db.update(invii_schedine).set({ esito: 'rifiutata' }))
   t.match(await due(), [{ missing: 1 }], 'a refused row does not count')
-  await past(w, () => db.update(invii_schedine).set({ esito: 'acquisita' }))
+  await withoutTriggers(w, () => db.update(invii_schedine).set({ esito: 'acquisita' }))
 
   await db.update(prenotazioni).set({ check_in: '2026-11-21' })
   t.match(await due(), [{ arrival: '2026-11-21', missing: 1, unsent: 1 }])
@@ -140,7 +141,7 @@ t.test('a stay longer than 30 nights is due again on its 31st day, and every 30 
   t.match(await due('2026-12-23'), [{ arrival: '2026-12-23' }], 'three nights were declared')
 })
 
-t.test('an alarm is mailed to each recipient once a day per problem, across processes and restarts', async (t) => {
+t.test('an alarm is mailed to each recipient once a day per problem, even if two processes raise it', async (t) => {
   const w = await ledgerWithHistory(t, '2026-11-20T18:00:00Z')
   const id = await w.sent({ at: '2026-11-20T17:00:00Z', seen: '?' })
   const raise = () => w.context.alarm('unknown-outcome', { invio: id, ricevuta: 'AW-1', tentativo: 1 })

@@ -20,7 +20,7 @@ export async function bookingLock (t: Test, sql: TestApp['app']['sql'], id: numb
   t.teardown(release)
   return {
     release,
-    /** Resolves when this number of transactions wait for the lock. */
+    /** Resolves when this number of transactions in the database wait for a lock. */
     waiting: (count: number) => until(async () => {
       const found = await sql`
         select from pg_stat_activity where wait_event_type = 'Lock' and datname = current_database()`

@@ -17,10 +17,10 @@ t.test('a standby without the last rows replaces a lost primary', async (t) => {
   const environ = { DATABASE_URL: `postgres://locanda@${hosts}/locanda` }
   // Each process is on its own machine.
   const lost = await production(t, police, environ)
-  const left = await production(t, police, environ)
-  const suspension = async () => (await left.call('GET', SUSPENSION)).json<{ sospeso: boolean, motivo: string }>()
+  const survivor = await production(t, police, environ)
+  const suspension = async () => (await survivor.call('GET', SUSPENSION)).json<{ sospeso: boolean, motivo: string }>()
   await sent(lost, [guestNo(1)])
-  await sweep(await ledgerOf(left, police))
+  await sweep(await ledgerOf(survivor, police))
   await caughtUp(primary)
 
   await cutOff(standby)
@@ -29,14 +29,15 @@ t.test('a standby without the last rows replaces a lost primary', async (t) => {
   await lost.app.close()
   await primary.crash()
 
-  const once = (key: string) => left.call('POST', BOOKINGS, booking({ nome_cognome: key }), { 'idempotency-key': key })
+  const once = (key: string) =>
+    survivor.call('POST', BOOKINGS, booking({ nome_cognome: key }), { 'idempotency-key': key })
   const names = async () => {
-    const found = await left.call('GET', BOOKINGS)
+    const found = await survivor.call('GET', BOOKINGS)
     return found.json<{ data: Booking[] }>().data.map(({ nome_cognome }) => nome_cognome).toSorted()
   }
   const keys = Array.from({ length: 12 }, (_, n) => `prenotazione-${n + 10}`)
 
-  await t.test('during the failover, requests get a 503 with Retry-After within a short time', async (t) => {
+  await t.test('during the failover, requests get a 503 with Retry-After within a minute', async (t) => {
     const from = performance.now()
     for (const response of await Promise.all(keys.map(once))) {
       t.match(response, { statusCode: 503, headers: { 'retry-after': '5' } })
@@ -57,18 +58,19 @@ t.test('a standby without the last rows replaces a lost primary', async (t) => {
   await t.test('a process whose database lost rows sends no guests, and reports the reason once', async (t) => {
     await until(async () => (await suspension()).sospeso)
     t.match(await suspension(), { chi: 'sistema', motivo: /replica.*confrontare le ricevute/ })
-    const again = () => left.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
+    const again = () => survivor.call('POST', '/api/alloggiati/invio', invio([guestNo(2)]))
     t.match((await again()).json(), { status: 422, codice: 'INVII_SOSPESI' }, 'it was sent, and no row records it')
-    await sweep(await ledgerOf(left, police))
+    await sweep(await ledgerOf(survivor, police))
     t.equal(police.callsOf('Send').length, 2)
-    t.equal(left.logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg))).length, 1)
+    const alarms = survivor.logs.filter(({ level, msg }) => level === 50 && /^sending is suspended/.test(String(msg)))
+    t.equal(alarms.length, 1)
   })
 
   await t.test('an administrator resumes sending, and a restart does not suspend it again', async (t) => {
-    const { admin } = administrator(left)
+    const { admin } = administrator(survivor)
     const resumed = await admin('POST', SUSPENSION, { sospeso: false, motivo: 'Ricevute confrontate' })
     t.match(resumed.json(), { sospeso: false })
-    t.equal((await left.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
+    t.equal((await survivor.call('POST', '/api/alloggiati/invio', invio([guestNo(3)]))).statusCode, 200)
     const restarted = await production(t, police, environ)
     t.match((await restarted.call('GET', SUSPENSION)).json(), { sospeso: false })
     t.equal(police.callsOf('Send').length, 3)

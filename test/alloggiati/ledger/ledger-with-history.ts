@@ -88,7 +88,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
   const archive = receiptArchive({ db, service, mode: 'sandbox', clock })
   const { account, utente } = service!
 
-  /** A submission that was sent once, with the outcome that the ledger saw. */
+  /** Creates a submission that was sent once, with the outcome that the ledger saw. */
   async function sent ({
     at,
     rows = 2,
@@ -132,7 +132,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     return id
   }
 
-  /** Makes one call for a submission that is ready. */
+  /** Records one call of a submission that is ready. No request is sent. */
   async function call (id: number, { at, rows = 2, nights = 3, seen, repliedAfter = 30 }: Sent): Promise<void> {
     const inviato = new Date(at)
     const until = new Date(inviato.getTime() + 600_000)
@@ -166,7 +166,7 @@ export async function ledgerWithHistory (t: Test, present: string) {
     })
   }
 
-  /** Lets the police acquire rows. The ledger may know them or not. */
+  /** Adds rows to those that the police has acquired. The ledger does not change. */
   async function acquired (at: string, rows: number, nights: number): Promise<void> {
     if (rows === 0) return
     const one = { utente, riga: 'prova', permanenza: nights, giorno: dayInRome(new Date(at)), acquisita_il: at }

@@ -77,7 +77,7 @@ t.test('the newest are first, and all pages together are the whole list', async 
 })
 
 t.test(
-  'a page has a hundred items by default, and a cursor of another list is refused',
+  'a page has a hundred items by default, and invalid cursors and parameters are refused',
   async (t) => {
     const server = await emptied(sandbox)
     await server.app.sql`
@@ -131,7 +131,7 @@ t.test('submissions of production and sandbox are shown separately', async (t) =
   t.equal((await sandbox.call('GET', `${INVII}/1`)).statusCode, 200)
 })
 
-t.test('without credentials the ledger can still be read', async (t) => {
+t.test('without police credentials the ledger can still be read', async (t) => {
   const police = await standIn(t)
   const real = await production(t, police)
   const { ricevuta } = (
@@ -263,7 +263,7 @@ t.test('the detail shows the stored police receipt for the day of the Send', asy
   t.strictSame((await detail(server, 1)).ricevuta_giorno, { giorno: today, sha256, schedine: 2, notti: 6 })
 })
 
-t.test('an unknown submission is answered with a 404, and an id that is not a number with a 400', async (t) => {
+t.test('a submission that does not exist gets a 404, and an id that is not a number a 400', async (t) => {
   const { call } = await emptied(sandbox)
   t.match((await call('GET', `${INVII}/1`)).json(), { status: 404, codice: 'INVIO_NON_TROVATO' })
   t.equal((await call('GET', `${INVII}/uno`)).statusCode, 400)

@@ -8,7 +8,7 @@ import type { Scope, Trigger } from './model/world.ts'
 
 /**
  * Worlds that are explored completely. Together they make every transition of the table. A second worker multiplies the
- * states of two submissions by four, so worlds around midnight have one worker.
+ * states, so most worlds of two submissions have one worker.
  */
 const WORLDS: Record<string, Partial<Scope>> = {
   'one submission, two workers, a crash, a resend, partial acceptance, guests entered again': {
@@ -18,7 +18,7 @@ const WORLDS: Record<string, Partial<Scope>> = {
   'one submission around midnight': { workers: 2, attempts: 2, resends: 1, midnight: true, partial: true },
   'one submission, its window closes at midnight': { attempts: 2, resends: 1, midnight: true, closing: true },
   'two submissions around midnight': { units: 2, workers: 1, midnight: true, partial: true },
-  'one submission, its account is given up': { workers: 2, attempts: 2, crashes: 1, resends: 1, leaves: true },
+  'one submission, its account is abandoned': { workers: 2, attempts: 2, crashes: 1, resends: 1, leaves: true },
   'the same guests under another spelling or corrected': {
     units: 2, workers: 2, reentries: 2, confirmations: 1, twin: 'respelled'
   },
@@ -42,7 +42,7 @@ function run (
   return explore(ledgerModel({ scope: { ...SMALL, ...scope }, off: new Set(off), trigger, made }, property))
 }
 
-t.test('with all rules, no state is wrong, and every submission can reach its end', async (t) => {
+t.test('with all rules, no state is wrong, and every submission can reach a state at rest', async (t) => {
   const made = new Set<string>()
   for (const [world, scope] of Object.entries(WORLDS)) {
     const { states, steps, found } = run(scope, 'asserts', [], '', made)
@@ -52,7 +52,7 @@ t.test('with all rules, no state is wrong, and every submission can reach its en
   t.same(
     [...made].sort(),
     TRANSITIONS.map(({ da, a }) => `${da}>${a}`).sort(),
-    'these worlds make every change of the table'
+    'these worlds make every transition of the table'
   )
 })
 
@@ -75,6 +75,6 @@ for (const { off, damage, triggerHolds = false, why, scope } of MUTANTS) {
   })
 }
 
-t.test('for every rule, one mutant is tested', async (t) => {
+t.test('every rule is switched off in at least one mutant', async (t) => {
   t.same([...new Set(MUTANTS.flatMap(({ off }) => off))].sort(), Object.keys(RULES).sort())
 })

@@ -41,9 +41,9 @@ t.test(
       status: 422, codice: 'INVII_SOSPESI', success: false, error: /POST \/api\/v1\/invii\/sospensione/
     })
     const async = { prefer: 'respond-async', 'idempotency-key': 'una' }
-    for (const what of ['first request', 'repeated request with the same key']) {
+    for (const request of ['first request', 'repeated request with the same key']) {
       const response = await server.call('POST', '/api/alloggiati/invio', invio([guestNo(1)]), async)
-      t.match(response.json(), { status: 422, codice: 'INVII_SOSPESI' }, what)
+      t.match(response.json(), { status: 422, codice: 'INVII_SOSPESI' }, request)
     }
     const day = await server.call('POST', `${INVII}/giornata`, {}, { prefer: 'respond-async' })
     t.match(day.json(), { status: 422, codice: 'INVII_SOSPESI' })

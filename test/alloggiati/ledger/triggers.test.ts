@@ -33,7 +33,7 @@ const GIVE: Readonly<Record<Evidence, (sql: Sql, id: number) => Promise<unknown>
 
 /** For each kind, evidence that is almost correct and must be refused. */
 const NEARLY: Readonly<Record<Evidence, readonly ((sql: Sql, id: number) => Promise<unknown>)[]>> = {
-  // An attempt with an outcome is not open, and a number without an attempt is not evidence.
+  // An attempt with an outcome is not open.
   tentativo_aperto: [async (sql, id) => {
     await attempt(sql, id, 2)
     await sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 2, 'N', 'risposta')`
@@ -152,7 +152,7 @@ t.test('a decision is valid for one version, and each version has at most one', 
   await t.rejects(sql`update invii set stato = 'pronto' where id = ${id}`, { code: 'LC001' })
 })
 
-t.test('the ledger is append-only: no row is changed or deleted, and no table truncated', async (t) => {
+t.test('no row of the ledger is deleted, no table truncated, and no row of its history changed', async (t) => {
   const { sql } = await testDatabase(t)
   const id = await placed(sql, 'da_verificare')
   await GIVE.ricevuta(sql, id)
@@ -192,7 +192,7 @@ t.test('an attempt has one final outcome at most', async (t) => {
   await t.rejects(
     sql`insert into invii_esiti (invio_id, numero, esito, fonte) values (${id}, 7, 'K', 'risposta')`,
     { code: '23503' },
-    'nor of none'
+    'an outcome needs its attempt'
   )
 })
 

@@ -168,7 +168,7 @@ t.test('a submission ends without an acquisition only when no other attempt may 
     !(path.at(-1) === 'rifiutato' || path.at(-1) === 'non_inviato') || !(otherInDoubt || otherProven))
 })
 
-t.test('a verdict that contradicts a final outcome can only make it da_verificare', async () => {
+t.test('a verdict that contradicts a final outcome moves the submission only to da_verificare', async () => {
   holds(({ contradicted }, path) => !contradicted || path.every((a) => a === 'da_verificare'))
 })
 

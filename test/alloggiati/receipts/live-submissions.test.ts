@@ -132,7 +132,7 @@ const CASES: Readonly<Record<string, Case>> = {
 
 for (const [name, { time, police: misbehave = ricevuta(PDF), sending: reply, motivo, asked = 1 }] of
   Object.entries(CASES)) {
-  t.test(`a sent booking without its receipt is never reported as not sent, ${name}`, async (t) => {
+  t.test(`a sent booking is never reported as not sent, with or without its receipt: ${name}`, async (t) => {
     const id = await booked(1, 0)
     if (reply) police.on.Send = reply
     await send(id, 1)
@@ -188,7 +188,7 @@ t.test('sent guests of a cancelled booking wait for the receipt, and are not due
   }
 })
 
-t.test('a failed fetch is repeated after 10 minutes, and rejected credentials after 15 despite checks', async (t) => {
+t.test('a failed fetch is repeated after 10 minutes, and rejected credentials are tried again after 15', async (t) => {
   await booked()
   police.on.Ricevuta = RESET
   const asks = async (hour: number, minute: number) => {

@@ -122,7 +122,7 @@ t.test('a day without a receipt is answered with a 404, and the next request cal
   t.equal((await call('GET', path(yesterday))).statusCode, 200)
 })
 
-t.test('a service that is down or refuses the login causes a 503, and not a missing receipt', async (t) => {
+t.test('a service that fails or is down causes a 503, and not a missing receipt', async (t) => {
   const { call } = await emptied(real, police)
   for (const reply of [
     respond('500 Internal Server Error', '<html/>'),
@@ -477,11 +477,11 @@ t.test('after a change of a booking, only sent guests who are still in it count'
   ]
   const covered: number[] = []
   const uncovered: number[] = []
-  for (const [nome, becomes, isCovered] of cases) {
+  for (const [nome, alter, isCovered] of cases) {
     const booking = await book(server, nome, today)
     await save(server, booking, guest(nome))
     await send(server, nome, booking)
-    await becomes(booking, nome)
+    await alter(booking, nome)
     ;(isCovered ? covered : uncovered).push(booking.prenotazione_id)
   }
   const [unsaved, later] = [await book(server, 'Senza ospiti', today), await book(server, 'Poi', addDays(today, -1))]
@@ -531,18 +531,18 @@ t.test('guests sent for a deleted booking cover only one booking that is entered
     await save(server, booking, guest(nome))
     return booking
   }
-  const twice = [await enter('DOPPIA'), await enter('DOPPIA')]
-  await send(server, 'DOPPIA', twice[0]!)
-  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id], 'one row covers one of two equal bookings')
+  const equal = [await enter('DOPPIA'), await enter('DOPPIA')]
+  await send(server, 'DOPPIA', equal[0]!)
+  t.same((await missing(server)).in_attesa, [equal[0]!.prenotazione_id], 'one row covers one of two equal bookings')
   const first = await enter('RIFATTA')
   await send(server, 'RIFATTA', first)
   await remove(server, first)
   const again = await enter('RIFATTA', 2)
-  t.match((await verified(server)).in_attesa, [twice[0], { ...again, ospiti_mancanti: 1 }])
+  t.match((await verified(server)).in_attesa, [equal[0], { ...again, ospiti_mancanti: 1 }])
   await change(server, again, { numero_ospiti: 1 })
-  t.same((await missing(server)).in_attesa, [twice[0]!.prenotazione_id, again.prenotazione_id])
+  t.same((await missing(server)).in_attesa, [equal[0]!.prenotazione_id, again.prenotazione_id])
   const third = await enter('RIFATTA')
-  await remove(server, twice[0]!)
+  await remove(server, equal[0]!)
   await sendAll(server, [guest('SENZA')], { check_in: today })
   await enter('SENZA')
   const next = on('2026-11-22')
@@ -579,8 +579,8 @@ t.test('uncovered bookings are found among thousands of covered ones, at any pos
     insert into prenotazioni (nome_cognome, lingua, paese_id, check_in, check_out, numero_ospiti)
     select 'Ospite', 'IT', 380, day, day + 2, 1
     from generate_series(1, 8100) n, lateral (select ${today}::date - n % 7 as day) d`
-  const places = await sql<{ id: number }[]>`select id from prenotazioni order by check_in, id`
-  const uncovered = [1, 7998, 7999, 8000, 8001, 8002, 8100].map((place) => places[place - 1]!.id)
+  const bookings = await sql<{ id: number }[]>`select id from prenotazioni order by check_in, id`
+  const uncovered = [1, 7998, 7999, 8000, 8001, 8002, 8100].map((position) => bookings[position - 1]!.id)
   await sql.begin(async (tx) => {
     await tx`alter table invii disable trigger user`
     await tx`alter table invii_schedine disable trigger user`

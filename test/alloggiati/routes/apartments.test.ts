@@ -44,17 +44,17 @@ const DAY: Row[] = [
   ['one for all in a dry run', { id_appartamento: 4, prova: true }, { 1: WAITS, 2: WAITS, 3: WAITS }, {}],
   ['one for two that are named', { id_appartamento: 4, prenotazioni: [1, 2] }, { 1: WAITS, 2: WAITS }, {}],
   ['one for one that is named', { id_appartamento: 4, prenotazioni: [2] }, { 2: 'acquisita' }, { 2: '000004' }],
-  ['the own one of one', { appartamenti: [at(1, 7)] }, { 1: 'acquisita', 2: WAITS, 3: WAITS }, { 1: '000007' }],
+  ['one for booking 1', { appartamenti: [at(1, 7)] }, { 1: 'acquisita', 2: WAITS, 3: WAITS }, { 1: '000007' }],
   [
-    'the own ones of all', { appartamenti: [at(3, 9), at(1, 7), at(2, 0)] },
+    'one for each booking', { appartamenti: [at(3, 9), at(1, 7), at(2, 0)] },
     { 1: 'acquisita', 2: 'acquisita', 3: 'acquisita' }, { 1: '000007', 2: '000000', 3: '000009' }
   ],
   [
-    'two in the same', { appartamenti: [at(1, 7), at(2, 7)] },
+    'the same one for two bookings', { appartamenti: [at(1, 7), at(2, 7)] },
     { 1: 'acquisita', 2: 'acquisita', 3: WAITS }, { 1: '000007', 2: '000007' }
   ],
   [
-    'a dry run of the own ones', { appartamenti: [at(1, 7)], prova: true },
+    'one for booking 1 in a dry run', { appartamenti: [at(1, 7)], prova: true },
     { 1: 'pronta', 2: WAITS, 3: WAITS }, {}
   ]
 ]

@@ -93,7 +93,7 @@ t.test('q filters the lists, limit shortens them, and an invalid query is answer
 })
 
 t.test(
-  'tables downloaded from the service apply to rules and responses afterwards, and after a restart',
+  'tables downloaded from the service are used at once, and after a restart',
   async (t) => {
     const server = await build(t, { TODAY: today })
     const { download, source } = await refresher(t, server)

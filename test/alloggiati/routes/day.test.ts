@@ -143,11 +143,11 @@ t.test('an incomplete booking with guests who were or may have been sent shows t
 t.test('a booking with a duplicate or too many guests is reported and skipped, and others are sent', async (t) => {
   const server = await emptied(real, police)
   const elsewhere = (await server.call('POST', '/api/alloggiati/invio', invio([guestNo(90)]))).json().ricevuta
-  const fine = await book(server, [guestNo(1)])
+  const ready = await book(server, [guestNo(1)])
   const { numero_documento } = guestNo(90)
   const respelled = await book(server, [guestNo(2), guestNo(91, { numero_documento })])
   const { nome: cognome, cognome: nome } = guestNo(1)
-  const twice = await book(server, [guestNo(3, { cognome, nome })])
+  const swapped = await book(server, [guestNo(3, { cognome, nome })])
   const crowded = await book(server, [guestNo(4), guestNo(5)], 1)
   const raced = await book(server, [guestNo(6)])
   const free = await book(server, [guestNo(7)])
@@ -164,9 +164,9 @@ t.test('a booking with a duplicate or too many guests is reported and skipped, a
   })
   const done = await sendDay(server)
   t.same(states(done), {
-    [fine]: 'acquisita',
+    [ready]: 'acquisita',
     [respelled]: 'da_confermare',
-    [twice]: 'da_confermare',
+    [swapped]: 'da_confermare',
     [crowded]: 'da_confermare',
     [raced]: 'da_confermare',
     [free]: 'acquisita',
@@ -239,7 +239,7 @@ t.test('a refusal for one booking does not stop the others', async (t) => {
   t.match(states(await sendDay(server)), { [two]: 'acquisita' }, 'after the correction it is sent')
 })
 
-t.test('a day without an outcome in time continues, and the same key returns it without a Send', async (t) => {
+t.test('a day over the time limit continues, and the same key returns its outcome without a Send', async (t) => {
   const police = await standIn(t)
   const server = await production(t, police, {}, { times: { policeResponseMs: 1500 } })
   const id = await book(server, [guestNo(1)])
@@ -269,21 +269,21 @@ t.test('a day without an outcome in time continues, and the same key returns it 
 
 t.test('after an unknown outcome of a day the same key returns the later decision', async (t) => {
   const server = await emptied(real, police)
-  const [lost, fine] = [await book(server, family(1, 30)), await book(server, family(2, 30))]
+  const [lost, ready] = [await book(server, family(1, 30)), await book(server, family(2, 30))]
   police.on.Send = (socket) => {
     delete police.on.Send
     socket.resetAndDestroy()
   }
   const ask = () => sendDay(server, {}, 'sera')
   const first = await ask()
-  t.match(states(first), { [lost]: 'sconosciuta', [fine]: 'acquisita' })
+  t.match(states(first), { [lost]: 'sconosciuta', [ready]: 'acquisita' })
   t.same(await ask(), first)
   await deliveryOver(server)
   const [unknown] = await server.app.sql<{ id: number }[]>`select id from invii where stato = 'sconosciuto'`
   t.equal((await administrator(server).decide(unknown!.id, 'annulla')).statusCode, 200)
   t.match((await ask()).prenotazioni, [
     { prenotazione_id: lost, stato: 'sconosciuta', errors: [{ messaggio: /annullato/ }] },
-    { prenotazione_id: fine, stato: 'acquisita', ricevute: first.prenotazioni[1]!.ricevute }
+    { prenotazione_id: ready, stato: 'acquisita', ricevute: first.prenotazioni[1]!.ricevute }
   ])
   t.equal(police.callsOf('Send').length, 2)
 })
@@ -302,7 +302,7 @@ t.test('a day without any submission can be retried with the same key after a fi
   t.match(states(await ask()), { [id]: 'acquisita' }, 'the result is stored')
 })
 
-t.test('after a crash the same key returns all submissions of the day, in the order of the guests', async (t) => {
+t.test('after a crash the same key returns the results of all submissions of the day', async (t) => {
   const server = await emptied(real, police)
   const large = await book(server, [...family(1, 30), ...family(2, 30), ...family(3, 10)])
   police.on.Test = (socket, received) => {

@@ -118,7 +118,7 @@ t.test('warnings about the file are in a header: nights over 30, and an apartmen
   t.same(await avvisi({ id_appartamento: 0 }), [])
 })
 
-t.test('just after midnight the last day is counted in Rome', async (t) => {
+t.test('the 30 days are counted in Rome’s time, even just after midnight', async (t) => {
   clock.set(`${today}T00:05:00+01:00`)
   t.equal((await call('POST', FILE, { ospiti: [single()], prenotazione: stay(first) })).statusCode, 200)
   t.equal((await call('POST', FILE, { ospiti: [single()], prenotazione: stay(before) })).statusCode, 422)

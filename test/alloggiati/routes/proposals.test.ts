@@ -26,7 +26,7 @@ const WRONG: readonly (readonly [string, Schedina, SchedinaField, string, string
   ['a sign before it existed', born('1990-01-01', '420090047', 'OT'), 'provincia_nascita', 'SS', 'OLBIA'],
   ['another sign', born('1980-01-01', '412058091', 'MI'), 'provincia_nascita', 'RM', 'ROMA'],
   ['a past sign too late', born('1993-01-01', '403098031', 'MI'), 'provincia_nascita', 'LO', 'LODI'],
-  ['no sign at all', born('1980-01-01', '412058091', 'XX'), 'provincia_nascita', 'RM', 'ROMA'],
+  ['an unknown sign', born('1980-01-01', '412058091', 'XX'), 'provincia_nascita', 'RM', 'ROMA'],
   ['a province name', born('1980-01-01', '412058091', 'Roma'), 'provincia_nascita', 'RM', 'ROMA'],
   ['a province name alone', born('1980-01-01', '', 'Napoli'), 'provincia_nascita', 'NA', 'Napoli'],
   ['a comune name', born('1980-01-01', 'Roma', 'RM'), 'comune_nascita', '412058091', 'ROMA (RM)'],

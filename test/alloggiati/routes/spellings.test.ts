@@ -102,7 +102,7 @@ t.test('each text that is shown for a code finds the code', async () => {
   }), { numRuns: 200 })
 })
 
-t.test('for a card, a place of birth is proposed in every spelling that cards print', async (t) => {
+t.test('for a card, the codes of a place of birth are proposed in the spellings that cards print', async (t) => {
   const lines = ['C<ITACA00000AA4<<<<<<<<<<<<<<<', '6412308F2212304ITA<<<<<<<<<<<0', 'ROSSI<<BIANCA<<<<<<<<<<<<<<<<<']
   for (const [place, comune, provincia] of [
     ['BOLZANO/BOZEN (BZ)', '404021008', 'BZ'], ["REGGIO NELL'EMILIA (RE)", '408035033', 'RE'],

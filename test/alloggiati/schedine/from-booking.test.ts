@@ -13,7 +13,7 @@ import { create, saveGuests } from '#test/bookings/samples.ts'
 import { testClock } from '#test/clock.ts'
 import { build, type TestApp } from '#test/helper.ts'
 
-/** Creates a booking with these guests. Null for unknown fields. */
+/** Creates a booking with these guests, whose unknown fields may be null. */
 async function booked ({ call }: TestApp, guests: readonly object[], changes: object = {}): Promise<number> {
   const { id } = await create(call, { check_in: today, numero_ospiti: Math.max(1, guests.length), ...changes })
   const saved = await saveGuests(call, id, [...guests])
@@ -152,7 +152,7 @@ t.test('a booking without guests has an error, and is not sent', async (t) => {
   t.match((await send(server, id)).json(), { status: 422, codice: 'VALIDAZIONE', errors: [{ campo: 'ospiti' }] })
 })
 
-const WORD = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
+const CONFIRMATION = { confermo_diverso: true, motivo: 'Un ospite in più, concordato alla reception' }
 
 t.test('after a correction, a guest is sent as another one only after a confirmation', async (t) => {
   const server = await emptied(sandbox)
@@ -187,11 +187,11 @@ t.test('after a correction, a guest is sent as another one only after a confirma
   }])
   t.equal((await server.app.sql`select from sandbox_schedine`).length, 1)
 
-  const confirmed = (await send(server, id, WORD)).json()
+  const confirmed = (await send(server, id, CONFIRMATION)).json()
   t.equal(confirmed.success, true)
-  t.match((await send(server, id, WORD)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' }, 'but only once')
+  t.match((await send(server, id, CONFIRMATION)).json(), { status: 409, codice: 'SCHEDINE_GIA_INVIATE' }, 'once')
   const { data } = (await server.call('GET', '/api/v1/invii/2')).json()
-  t.match(data, { ricevuta: confirmed.ricevuta, conferma: { chi: 'server', motivo: WORD.motivo } })
+  t.match(data, { ricevuta: confirmed.ricevuta, conferma: { chi: 'server', motivo: CONFIRMATION.motivo } })
   t.same(data.conferma.precedenti, [ricevuta])
 
   const verify = async () => (await administrator(server).admin('GET', '/api/v1/invii/verifica')).json<object>()
@@ -219,8 +219,8 @@ t.test('a booking that was moved after its Send is sent again once, after a conf
       duplicati: [{ ospite: 0, ricevuta, motivo: 'stessa_persona' }]
     })
     t.ok(refused.error.includes(`già inviato con l’arrivo del ${italianDay(before)},`), refused.error)
-    t.equal((await send(server, id, WORD)).statusCode, 200)
-    t.equal((await send(server, id, WORD)).statusCode, 409)
+    t.equal((await send(server, id, CONFIRMATION)).statusCode, 200)
+    t.equal((await send(server, id, CONFIRMATION)).statusCode, 409)
     t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
   }
 })
@@ -321,7 +321,7 @@ t.test('a guest who was corrected after the Send is not sent as a missing guest 
   t.match(refused.gia_inviati, [{ ricevuta, ospite: { nome: 'A.' } }])
   t.equal(refused.gia_inviati.length, 1)
   t.equal((await server.app.sql`select from sandbox_schedine`).length, 2)
-  t.equal((await send(server, id, { ...MISSING, ...WORD })).statusCode, 200)
+  t.equal((await send(server, id, { ...MISSING, ...CONFIRMATION })).statusCode, 200)
 })
 
 t.test('a leader whose members were sent becomes a single guest, and an unsent family is sent whole', async (t) => {
@@ -501,5 +501,3 @@ t.test(
     t.equal((await app.sql`select from invii_schedine`).length, 2)
   }
 )
-
-/* A guest is corrected while the submission of the booking is unfinished. */

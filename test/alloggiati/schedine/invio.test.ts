@@ -283,7 +283,7 @@ t.test('a list with one guest sent before is refused as a whole, and nothing is 
   t.equal((await app.sql`select from sandbox_schedine`).length, 1)
 })
 
-/** Two spellings of one person. Each pair has its own document. */
+/** Two spellings of one person. */
 const SPELLINGS: [Schedina, Schedina][] = [
   [{ cognome: 'ROSSI', nome: 'NICCOLÒ' }, { cognome: 'ROSSI', nome: "NICCOLO'" }],
   [{ cognome: "D'ANGELO" }, { cognome: 'D ANGELO' }],
@@ -292,7 +292,7 @@ const SPELLINGS: [Schedina, Schedina][] = [
   [{ cognome: 'LI', nome: 'WEI' }, { cognome: 'WEI', nome: 'LI' }]
 ]
 
-t.test('the same person under another spelling is refused, with or without a document', async (t) => {
+t.test('the same person under another spelling is refused, even with another document', async (t) => {
   const { app, call } = await emptied(sandbox)
   for (const [n, [one, other]] of SPELLINGS.entries()) {
     const first = (await call('POST', '/api/alloggiati/invio', { ospiti: [guestNo(n, one)], prenotazione: soggiorno }))
@@ -333,18 +333,18 @@ t.test('two guests of one list are refused when they have one name in two spelli
     t.equal(refused.ricevuta, undefined)
   }
   t.same(await app.sql`select from invii`, [])
-  const confirmed = { ospiti: lists[0][0], prenotazione: soggiorno, ...WORD }
+  const confirmed = { ospiti: lists[0][0], prenotazione: soggiorno, ...CONFIRMATION }
   t.equal((await call('POST', '/api/alloggiati/invio', confirmed)).statusCode, 200)
 })
 
-const WORD = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
+const CONFIRMATION = { confermo_diverso: true, motivo: 'Due ospiti diversi, passaporti controllati' }
 
 t.test('no confirmation sends a guest twice in one list, with first name and surname swapped', async (t) => {
   const { app, call } = await emptied(sandbox)
-  const word = { confermo_diverso: true, motivo: 'Due persone con lo stesso nome' }
+  const confirmation = { confermo_diverso: true, motivo: 'Due persone con lo stesso nome' }
   const { nome: cognome, cognome: nome } = single()
   const ospiti = [single(), single({ cognome, nome })]
-  const refused = (await call('POST', '/api/alloggiati/invio', { ...body(), ospiti, ...word })).json()
+  const refused = (await call('POST', '/api/alloggiati/invio', { ...body(), ospiti, ...confirmation })).json()
   t.match(refused, { status: 409, codice: 'SCHEDINE_GIA_INVIATE', error: /una conferma qui non serve/ })
   t.equal((await app.sql`select from sandbox_schedine`).length, 0)
 })
@@ -354,18 +354,18 @@ t.test('a confirmation with a reason is recorded, audited, and valid once', asyn
   const first = (await call('POST', '/api/alloggiati/invio', body({ cognome: 'LI', nome: 'WEI' }))).json()
   const other = body({ cognome: 'WEI', nome: 'LI', numero_documento: 'CA00001AA' })
   t.equal((await call('POST', '/api/alloggiati/invio', other)).statusCode, 409)
-  const sent = (await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json()
+  const sent = (await call('POST', '/api/alloggiati/invio', { ...other, ...CONFIRMATION })).json()
   t.equal(sent.success, true)
   const precedenti = [first.ricevuta]
   t.same(await app.sql`select chi, motivo, array_to_json(precedenti) as precedenti from invii_conferme`,
-    [{ chi: 'server', motivo: WORD.motivo, precedenti }])
+    [{ chi: 'server', motivo: CONFIRMATION.motivo, precedenti }])
   t.same(await app.sql`select confermata from invii_schedine order by invio_id`,
     [{ confermata: false }, { confermata: true }])
   const [noted] = await app.sql`select details from audit_log where action = 'invio' order by id desc limit 1`
   t.match(noted!.details, { confermato: true, precedenti })
   t.notMatch(JSON.stringify(noted), /passaporti/, 'the reason may contain a name, so it is not audited')
 
-  t.match((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).json(),
+  t.match((await call('POST', '/api/alloggiati/invio', { ...other, ...CONFIRMATION })).json(),
     { status: 409, ospiti: [0] }, 'a repeated confirmation sends no guest twice')
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
@@ -375,13 +375,13 @@ t.test('after a confirmation, a guest is sent with a document that was sent for 
   t.equal((await call('POST', '/api/alloggiati/invio', body())).statusCode, 200)
   const other = body({ cognome: 'CORRETTI', nome: 'PIA', data_nascita: '1981-05-15' })
   t.match((await call('POST', '/api/alloggiati/invio', other)).json(), { duplicati: [{ motivo: 'stesso_documento' }] })
-  t.equal((await call('POST', '/api/alloggiati/invio', { ...other, ...WORD })).statusCode, 200)
+  t.equal((await call('POST', '/api/alloggiati/invio', { ...other, ...CONFIRMATION })).statusCode, 200)
   t.equal((await app.sql`select from sandbox_schedine`).length, 2)
 })
 
-t.test('no confirmation sends the same person again, before or after the first Send', async (t) => {
+t.test('no confirmation sends the same person again, in any state of the first Send', async (t) => {
   const { app, call } = await emptied(sandbox)
-  const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...WORD })
+  const send = (changes: object) => call('POST', '/api/alloggiati/invio', { ...body(changes), ...CONFIRMATION })
   t.equal((await send({})).statusCode, 200, 'there is no conflict yet')
   const leader = single({ tipo_alloggiato: '17', nome: 'CAPO', numero_documento: 'CA00007AA' })
   const without = { tipo_documento: '', numero_documento: '', luogo_rilascio: '' }
@@ -392,7 +392,7 @@ t.test('no confirmation sends the same person again, before or after the first S
     await app.sql`update invii_schedine set esito = ${outcome}`
     t.match((await send({})).json(), { status: 409, error: /una conferma qui non serve|in corso/ }, outcome)
     t.equal((await send({ cognome: single().nome, nome: single().cognome })).statusCode, 409, 'the same document')
-    const again = { ...family, prenotazione: soggiorno, ...WORD }
+    const again = { ...family, prenotazione: soggiorno, ...CONFIRMATION }
     t.match((await call('POST', '/api/alloggiati/invio', again)).json(), { status: 409, ospiti: [0, 1] })
   }
   t.equal((await app.sql`select from sandbox_schedine`).length, rows)
@@ -402,9 +402,9 @@ t.test('a confirmation without a reason, or the reverse, returns a 400 that name
   const { call } = await emptied(sandbox)
   const bad: [object, string][] = [
     [{ confermo_diverso: true }, 'motivo'],
-    [{ motivo: WORD.motivo }, 'confermo_diverso'],
-    [{ ...WORD, confermo_diverso: false }, 'confermo_diverso'],
-    [{ ...WORD, motivo: 'corto' }, 'motivo']
+    [{ motivo: CONFIRMATION.motivo }, 'confermo_diverso'],
+    [{ ...CONFIRMATION, confermo_diverso: false }, 'confermo_diverso'],
+    [{ ...CONFIRMATION, motivo: 'corto' }, 'motivo']
   ]
   for (const [fields, campo] of bad) {
     const refused = await call('POST', '/api/alloggiati/invio', { ...body(), ...fields })

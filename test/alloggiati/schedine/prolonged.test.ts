@@ -17,7 +17,7 @@ import { runJob } from '#test/run-job.ts'
 
 const first = '2026-11-28'
 const clock = clockAt(`${first}T12:00:00Z`)
-/** The shared server, which each row of a table resets. */
+/** The shared server, which `desk` resets. */
 const shared = await build(t, {}, undefined, { clock })
 const at = (day: Day) => clock.set(`${day}T12:00:00Z`)
 /** The day `n` days after the first. */
@@ -96,11 +96,11 @@ interface Prolonged {
 
 const PROLONGED: Prolonged[] = [
   { title: 'one night becomes four', sent: 1, nights: 4, today: 1, due: 1, declared: 3, refused: [0, 2] },
-  { title: 'and a day later', sent: 1, nights: 4, today: 2, due: 1, declared: 3, refused: [0, 2, 3] },
+  { title: 'the same, a day later', sent: 1, nights: 4, today: 2, due: 1, declared: 3, refused: [0, 2, 3] },
   { title: 'two days later the first night is lost', sent: 1, nights: 4, today: 3, due: 2, declared: 2, lost: 1 },
   { title: '20 nights become 45, on day 20', sent: 20, nights: 45, today: 20, due: 20, declared: 25, refused: [0, 30] },
-  { title: 'on day 21', sent: 20, nights: 45, today: 21, due: 20, declared: 25, refused: [21, 30] },
-  { title: 'on day 30', sent: 20, nights: 45, today: 30, due: 29, declared: 16, refused: [30], lost: 20 },
+  { title: '20 nights, 45 on day 21', sent: 20, nights: 45, today: 21, due: 20, declared: 25, refused: [21, 30] },
+  { title: '20 nights, 45 on day 30', sent: 20, nights: 45, today: 30, due: 29, declared: 16, refused: [30], lost: 20 },
   { title: '45 nights from the start', sent: 45, nights: 45, today: 30, due: 30, declared: 15, refused: [0, 29, 31] },
   { title: '60 nights, on day 31', sent: 60, nights: 60, today: 31, due: 30, declared: 30, refused: [31, 60] },
   { title: '90 nights', sent: 90, nights: 90, today: 30, due: 30, declared: 30, refused: [60] },
@@ -126,9 +126,9 @@ t.test('undeclared nights that have begun are due, and dal must name the first t
       const line = { prenotazione_id: id, check_in: first, dal: on(lost ?? due), ospiti_mancanti: 1 }
       t.match(await prolonged(), [line])
       t.match(await day(on(due)), [{ prenotazione_id: id, stato: 'pronta', dal: on(due), ospiti: 1, numero_ospiti: 1 }])
-      const send_ = `: inviare la giornata del ${italianDay(on(due))} `
-      const messaggio_ = new RegExp(lost === undefined ? send_ : ', e il servizio non le accetta più')
-      const errors = [{ campo: 'dal', messaggio: messaggio_ }]
+      const instruction = `: inviare la giornata del ${italianDay(on(due))} `
+      const overdueText = new RegExp(lost === undefined ? instruction : ', e il servizio non le accetta più')
+      const errors = [{ campo: 'dal', messaggio: overdueText }]
       const overdue = { prenotazione_id: id, stato: 'incompleta', dal: on(lost ?? due), errors }
       if (due < today) t.match(await day(on(today)), [overdue], 'nights before today do not vanish')
       clock.set(`${on(due + 1)}T12:45:00Z`)
@@ -196,7 +196,7 @@ const child = (nome: string, more: object) => ({
 })
 
 /** Guests of a booking of four nights, and the lines after the Send of each day. */
-interface Own { title: string, guests: object[], places?: number, lines: string[][] }
+interface Own { title: string, guests: object[], numero_ospiti?: number, lines: string[][] }
 
 const OWN: Own[] = [
   { title: 'a later arrival', guests: [days(1, null), days(2, 1)], lines: [[`${first}+4`], [`${on(1)}+3`]] },
@@ -209,13 +209,13 @@ const OWN: Own[] = [
   {
     title: 'a replacement',
     guests: [days(1, null, 2), days(2, 2)],
-    places: 1,
+    numero_ospiti: 1,
     lines: [[`${first}+2`], [], [`${on(2)}+2`]]
   },
   {
     title: 'two replacements in a row',
     guests: [days(1, null, 1), days(2, 1, 2), days(3, 2)],
-    places: 1,
+    numero_ospiti: 1,
     lines: [[`${first}+1`], [`${on(1)}+1`], [`${on(2)}+2`]]
   },
   { title: 'the leader arrives later', guests: [days(1, 1), days(2, null)], lines: [[`${first}+4`], [`${on(1)}+3`]] },
@@ -244,23 +244,23 @@ const OWN: Own[] = [
 ]
 
 async function ownDays (
-  t: Test, { guests, places = guests.length, lines }: Own, sendOn: (desk: Desk, day: Day) => Promise<unknown>
+  t: Test, { guests, numero_ospiti = guests.length, lines }: Own, sendOn: (desk: Desk, day: Day) => Promise<unknown>
 ): Promise<void> {
-  const desk_ = await desk(guests, { numero_notti: 4, numero_ospiti: places })
+  const booked = await desk(guests, { numero_notti: 4, numero_ospiti })
   const all: string[] = []
-  const missing = async () => (await desk_.missing()).map(({ ospiti_mancanti }) => ospiti_mancanti)
+  const missing = async () => (await booked.missing()).map(({ ospiti_mancanti }) => ospiti_mancanti)
   for (const [n, sent] of lines.entries()) {
     at(on(n))
     t.same(await missing(), sent.length === 0 ? [] : [sent.length], 'those who have arrived')
-    await sendOn(desk_, on(n))
+    await sendOn(booked, on(n))
     t.same(await missing(), [])
-    await sendOn(desk_, on(n))
+    await sendOn(booked, on(n))
     all.push(...sent)
-    t.same((await desk_.lines()).toSorted(), all.toSorted(), `day ${n}`)
-    t.same(await desk_.prolonged(), [])
+    t.same((await booked.lines()).toSorted(), all.toSorted(), `day ${n}`)
+    t.same(await booked.prolonged(), [])
     clock.set(`${on(n + 1)}T12:45:00Z`)
     const late = guests.filter((guest) => (guest as { arrivo?: string }).arrivo === on(n + 1)).length
-    t.same(await desk_.alarmed(), [], `${late} arrive, with a later deadline`)
+    t.same(await booked.alarmed(), [], `${late} arrive, with a later deadline`)
   }
 }
 
@@ -529,7 +529,7 @@ t.test('a guest who stays longer, with a replaced name and document, is missing 
   await send()
   await saveGuests(call, id, [guestNo(9)])
   await put({ check_out: on(4) })
-  t.match(await missing(), [{ ospiti_mancanti: 1 }], 'before the stay goes on')
+  t.match(await missing(), [{ ospiti_mancanti: 1 }], 'before the stay is prolonged')
   clock.set(`${on(1)}T19:00:00Z`)
   t.match(await prolonged(), [{ dal: on(1), ospiti_mancanti: 1 }])
   t.same([...await missing(), ...await alarmed()], [])
@@ -587,7 +587,7 @@ t.test('a guest sent with two arrivals counts once, and the place of the other g
 })
 
 t.test('a repeated key names the guests of a line by their places in the booking', async (t) => {
-  const { server: { app, call }, ...desk_ } = await desk([days(1, 1), days(2, null)], { numero_notti: 4 })
+  const { server: { app, call }, ...booked } = await desk([days(1, 1), days(2, null)], { numero_notti: 4 })
   const ask = async (data: Day, key: string) => (await call('POST', '/api/v1/invii/giornata', { data },
     { 'idempotency-key': key })).json<GiornataResponse>().prenotazioni
   const unanswered = () =>
@@ -601,7 +601,7 @@ t.test('a repeated key names the guests of a line by their places in the booking
   t.match(later, [{ dal: on(1), ospiti: 1, schedine: [{ ospite: 0 }] }])
   await unanswered()
   t.same(await ask(on(1), 'later'), later)
-  t.equal((await desk_.lines()).length, 2)
+  t.equal((await booked.lines()).length, 2)
 })
 
 t.test('the check of a booking names later guests, its state, and a future night', async (t) => {

@@ -18,7 +18,7 @@ const APARTMENT = {
 }
 const receiptDay = addDays(testClock().today(), -2)
 
-/** Every request that calls the service, with the operation that it calls after the login. */
+/** Requests that call the service without a Send, and the operation that each calls after the login. */
 const REQUESTS = {
   ricevute: ['Ricevuta', 'GET', `/api/alloggiati/ricevute?data=${receiptDay}`, undefined],
   elenco: ['Tabella', 'GET', APARTMENTS, undefined],
@@ -113,7 +113,7 @@ async function reset (): Promise<void> {
 }
 
 for (const [name, [misbehave, wanted]] of Object.entries(CASES)) {
-  t.test(`every request maps ${name} to its expected error`, async (t) => {
+  t.test(`every request maps ${name} to its expected response`, async (t) => {
     await reset()
     await misbehave(police)
     for (const [request, [, method, url, body]] of Object.entries(REQUESTS)) {

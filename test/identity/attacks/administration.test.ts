@@ -49,7 +49,7 @@ t.test('a change of a user by an administrator', async (t) => {
     t.not(again, id)
     t.equal((await signIn('bruno@example.org')).statusCode, 200)
     t.equal(await isLetIn(app, { 'x-api-key': apiKey }), 401)
-    t.equal((await put(id, { user_metadata: {} })).statusCode, 404, 'the deleted user cannot sign in')
+    t.equal((await put(id, { user_metadata: {} })).statusCode, 404, 'the deleted user is not found')
   })
 
   t.test('a user can be created with a ban, and the length of a ban is a Go duration', async (t) => {
@@ -136,7 +136,7 @@ t.test('a change of a user by an administrator', async (t) => {
         { fields: ['ban_duration'], banned_until: null },
         { fields: ['app_metadata', 'ban_duration'], role: 'operator admin', banned_until: until }
       ],
-      'rights with what they have become'
+      'with the new values of rights'
     )
   })
 })

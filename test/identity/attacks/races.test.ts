@@ -41,7 +41,7 @@ t.test('changes of a person during a sign-in', async (t) => {
       select actor, details ->> 'reason' as reason from audit_log
       where action = 'accesso_fallito' order by id`
     t.same(written.map(({ actor, reason }) => [actor, reason]), cases.map(([, code]) => ['anonimo', code]),
-      'each is written down')
+      'the audit log records each')
   })
 
   t.test('a sign-in with a mail\'s or a provider\'s code sees a concurrently committed change', async (t) => {
@@ -226,7 +226,7 @@ t.test('concurrent requests on one account do not deadlock', async (t) => {
       newLink(email, 'recovery'),
       post('/auth/v1/verify', { type: 'recovery', token_hash })
     ])
-    // The new link has replaced the second one.
+    // The new link has replaced the link that the second request uses.
     t.same(responses.map(({ statusCode }) => statusCode), [200, 403])
   })
 

@@ -95,7 +95,7 @@ t.test('the directory of an external provider', async (t) => {
     t.equal(service.statusCode, 200, 'the service key is an administrator')
   })
 
-  t.test('an operator is not created when the audit log cannot be written', async (t) => {
+  t.test('no operator is created and no identity unlinked when the audit log cannot be written', async (t) => {
     const token = await idp.twin.token({ name: 'ugo' })
     await link(token)
     const writable = await unwritable(first.app.sql)
@@ -147,7 +147,7 @@ t.test('the directory of an external provider', async (t) => {
     )
     await link(token)
     await Promise.all([unlink(token, 'google'), unlink(token, 'email')])
-    t.equal((await identitiesOf(token)).length, 1, 'of two concurrent requests the second finds the last one')
+    t.equal((await identitiesOf(token)).length, 1, 'the second of two concurrent requests keeps the last one')
   })
 
   t.test('a person who has signed out at the provider cannot unlink an identity', async (t) => {
@@ -156,7 +156,7 @@ t.test('the directory of an external provider', async (t) => {
     t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 200)
     await fetch(`${idp.url}/auth/v1/logout?scope=local`, { method: 'POST', headers: bearer(token) })
     t.match((await unlink(token)).json(), { status: 401 })
-    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 401, 'the account cannot be read')
+    t.equal((await callAs(token, 'GET', '/api/sessions')).statusCode, 401, 'the session has ended here, too')
     t.same(await identitiesOf(token), ['email', 'google'])
   })
 
@@ -388,7 +388,7 @@ t.test('an external provider that becomes unavailable and recovers', async (t) =
     t.equal(await status(anna), 401)
   })
 
-  t.test('no secret, token, key, address or name is in a log or a table', async (t) => {
+  t.test('no secret, token, key, address or name is in the logs or in three tables', async (t) => {
     const tables = await Promise.all(
       ['audit_log', 'seen_sessions', 'api_keys'].map((table) => first.app.sql.unsafe(`select * from ${table}`))
     )

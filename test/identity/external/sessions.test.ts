@@ -131,7 +131,7 @@ t.test('administrators of an external provider', async (t) => {
     }
     t.equal(await status(bearer(banned)), 403)
     await change(banned, { ban_duration: 'none' })
-    t.equal(await status(bearer(banned)), 200, 'a ban expires')
+    t.equal(await status(bearer(banned)), 200, 'after the ban is lifted')
   })
 
   t.test('an API key has the current rights of its person', async (t) => {
@@ -475,7 +475,7 @@ t.test('the lookup of users at an external provider', async (t) => {
     t.equal(requests.length, 3)
   })
 
-  t.test('a missing response, or one about another user, is an error and is not cached', async (t) => {
+  t.test('an unusable response, or one about another user, is an error and is not cached', async (t) => {
     const people = create()
     for (const behaviour of [json(500, {}), json(200, {}), json(200, null), json(200, { id: OTHER }), json(401, {})]) {
       fake.answer(behaviour)

@@ -258,7 +258,7 @@ t.test('wrong codes from many client IPs block neither the owner on a known IP n
   t.notMatch(notice.text, /192\.0\.2/)
   t.equal(smtp.mails.length, 3, 'once')
 
-  t.equal(await attempt('127.0.0.1', codeOf(secret), (await tokensOf(client)).access), 200, 'the owner, at home')
+  t.equal(await attempt('127.0.0.1', codeOf(secret), (await tokensOf(client)).access), 200, 'the owner, on a known IP')
   await app.sql`delete from counters where name like 'sign-in/%'`
   const again = (await tokensOf(await server.signedIn(person))).access
   for (const status of [422, 422, 429]) {

@@ -29,7 +29,7 @@ t.test('forged tokens', async (t) => {
   const status = async (token: string, url = SOMEWHERE, extra = {}) =>
     (await app.inject({ url, headers: { ...bearer(token), ...extra } })).statusCode
 
-  t.test('the tokens from which they are made are valid, so each is refused for its own error', async (t) => {
+  t.test('the unaltered tokens are valid, so each forged one is refused for its own error', async (t) => {
     t.equal(await status(shop.person()), 200)
     t.equal(await status(shop.victim.access_token), 200)
     t.equal(await status(shop.machine()), 200)
@@ -39,7 +39,7 @@ t.test('forged tokens', async (t) => {
     t.equal(reached, 1)
   })
 
-  t.test('every one is refused by the API, by a route for administrators and by the provider', async (t) => {
+  t.test('every forged token is refused by the API, by a route for administrators and by the provider', async (t) => {
     t.ok(forged.length >= 60, `${forged.length} forged tokens`)
     for (const [name, token] of forged) {
       t.equal(await status(token), 401, name)
@@ -49,7 +49,7 @@ t.test('forged tokens', async (t) => {
     t.equal(reached, 1)
   })
 
-  t.test('sixty of them are refused again, even together with a valid key', async (t) => {
+  t.test('sixty forged tokens are refused again, even together with a valid key', async (t) => {
     t.equal(await status(shop.victim.access_token), 200)
     for (const [name, token] of forged.slice(0, 60)) {
       t.equal(await status(token, SOMEWHERE, { 'x-api-key': API_KEY }), 401, name)

@@ -147,7 +147,7 @@ t.test('codes and links of mails', async (t) => {
   })
 })
 
-t.test('guesses for one address are limited per hour, for all mails together, and links are not', async (t) => {
+t.test('guesses for one address are limited, for all mails together, and links are not', async (t) => {
   const place = await site(t, { RATE_LIMIT_LOGIN_MAX: '6' })
   const { auth: { admin } } = await place.administrator()
   const email = 'ada@ospiti.example'
@@ -166,7 +166,7 @@ t.test('guesses for one address are limited per hour, for all mails together, an
   t.equal(await verified(place, { token_hash: last.hashed_token, type: 'recovery' }), 'a session')
 })
 
-t.test('the codes and links that one caller tries are limited', async (t) => {
+t.test('the codes and links that one caller tries, and the mails that it requests, are limited', async (t) => {
   const place = await site(t, { RATE_LIMIT_LOGIN_MAX: '1' })
   for (let i = 0; i < 5; i++) t.equal(await verified(place, { token_hash: String(i), type: 'recovery' }), 'otp_expired')
   t.equal(await verified(place, { token_hash: 'x', type: 'recovery' }), 'over_request_rate_limit')
@@ -298,7 +298,7 @@ t.test('a session that began more than a day ago', async (t) => {
     t.equal(to, 'ada@ospiti.example')
     t.equal(link, '', 'the mail has no link')
     t.equal((await auth.updateUser({ password: 'corta', nonce: code })).error?.code, 'weak_password',
-      'which costs no code')
+      'the code stays valid')
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova', nonce: '12' })).error?.code,
       'reauthentication_not_valid')
     t.equal((await auth.updateUser({ password: 'una-frase-del-tutto-nuova', nonce: code })).error, null)

@@ -252,7 +252,7 @@ t.test('a change of one’s own address', async (t) => {
     const [, third] = [await letter(), await letter()]
     t.equal((await follow(fresh.link)).fragment.get('error_code'), 'otp_expired')
     t.equal((await follow(third.link)).fragment.get('message'), HALF_WAY,
-      'what the first change had proven does not count')
+      'the confirmation of the first change does not count')
 
     const mara = await begin('mara')
     await follow(mara.old.link)

@@ -385,7 +385,7 @@ t.test('links that an administrator creates', async (t) => {
   })
   const { auth: { admin } } = await administrator()
 
-  t.test('the link, the hash and the code sign the person in', async (t) => {
+  t.test('the link signs the person in, and the response also has its hash and a code', async (t) => {
     const options = { redirectTo: `${HOME}/qui` }
     const made = [
       { type: 'signup', email: 'ada@ospiti.example', password: PASSWORD, options },

@@ -185,7 +185,7 @@ t.test('earlier access to an unconfirmed account is revoked when its owner signs
   t.equal(user.user_metadata.name, 'Rosa Verdi')
   t.equal(await db.$count(sessions), 0)
   t.equal(await db.$count(one_time_tokens), 0)
-  t.equal(await db.$count(flow_states), 1, 'only the other person’s identity')
+  t.equal(await db.$count(flow_states), 1, 'only the flow without an account remains')
   t.ok((await db.select().from(api_keys)).every(({ revoked_at }) => revoked_at !== null))
 })
 
@@ -243,7 +243,7 @@ t.test('an identity is linked only in an active session, and only if no account 
   const others = await begin(other)
   t.equal(await code(link(newcomer(), owner.id, undefined)), 'session_not_found')
   t.equal(await code(link(newcomer(), owner.id, randomUUID())), 'session_not_found')
-  t.equal(await code(link(newcomer(), owner.id, others.id)), 'session_not_found', 'another person’s identity')
+  t.equal(await code(link(newcomer(), owner.id, others.id)), 'session_not_found', 'another person’s session')
   t.strictSame(
     providersOf(await link(newcomer({ email: 'a@example.org', emailVerified: false }), owner.id, session.id)),
     ['email', 'google']

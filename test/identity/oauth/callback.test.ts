@@ -175,7 +175,7 @@ t.test('a state is valid once, for five minutes, and only for its own code', asy
     t.strictSame(problemAt(t, await comeBack({ state: mine, code: 'abc' })), UNUSABLE)
   })
 
-  t.test('the state of a mail’s flow, or of a flow whose code is not exchanged yet, is refused', async (t) => {
+  t.test('the state of a flow whose code is not exchanged yet is refused', async (t) => {
     const challenge = { code_challenge: 'a'.repeat(43), code_challenge_method: 's256' }
     const state = (await depart(challenge)).get('state')!
     const url = await comeBack({ state, code: 'abc' })
@@ -374,7 +374,7 @@ t.test('a callback that the provider posts as a form has the same effect as a GE
     'an empty one leads home, too')
   const headers = { 'content-type': 'application/x-www-form-urlencoded' }
   t.equal((await app.inject({ method: 'POST', url: '/auth/v1/token', headers, payload: 'a=b' })).statusCode, 415,
-    'nowhere else')
+    'other endpoints accept no form')
   t.equal((await app.inject({ method: 'HEAD', url: '/auth/v1/callback' })).statusCode, 405,
     'a HEAD request does not use up the state')
 })

@@ -22,9 +22,9 @@ const counting = extraRoutes(({ identity }) => {
     await waitForListeners()
   }
 })
-/** `open` allows sign-up, `closed` does not. */
 const github = await startGitHub(t)
 const APP = 'com.example.locanda://auth/arrivo'
+/** `open` allows sign-up, `closed` does not. */
 const open = await setting(t, { ...SIGNUP, REDIRECT_URLS: APP }, { providers: [github.settings] })
 const closed = await setting(t, {}, { prepare: counting })
 
@@ -59,7 +59,7 @@ t.test('a malformed authorization request is refused at once', async (t) => {
       t.equal((await ask(twice)).status, 400)
     }
     t.equal((await ask('provider=google&prompt=a&login_hint=a&login_hint=b')).status, 302,
-      'what is not understood is left out')
+      'unusable optional parameters are omitted')
   }
   t.equal((await app.inject({ method: 'HEAD', url: WAY })).statusCode, 405, 'a HEAD starts no flow')
   t.equal(await app.db.$count(flow_states), 2)

@@ -218,7 +218,7 @@ t.test('the pages in a browser', { skip }, async (t) => {
     t.ok(await isReported())
   })
 
-  t.test('axe finds no error on any page, and none is wider than a phone', async (t) => {
+  t.test('axe finds no error on the pages before the sign-in, and none is wider than a phone', async (t) => {
     await callAs(app, service, 'POST', '/auth/v1/admin/users', { email: 'altra@example.org', password: PASSWORD })
     // Signed out.
     await app.sql`delete from sessions`

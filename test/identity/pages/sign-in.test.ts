@@ -178,7 +178,7 @@ t.test('the pages of a person who signs in', async (t) => {
     ])
   })
 
-  t.test('allow exactly as many codes as for any other client', async (t) => {
+  t.test('limit the number of wrong codes', async (t) => {
     await person('elio@example.org')
     await addApp(await signedIn('elio@example.org'))
     const browser = await signedIn('elio@example.org')

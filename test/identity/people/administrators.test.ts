@@ -331,7 +331,7 @@ t.test('the last administrator means the last one who can sign in', async (t) =>
     }
     t.match((await callAs(app, service, 'DELETE', `/auth/v1/admin/users/${id}`)).json(), { error_code: 'last_admin' })
     t.equal((await put(app, service, waiting, { app_metadata: { role: 'operator' } })).statusCode, 200,
-      'who is not in can be removed')
+      'an account that cannot sign in can be removed')
   })
 
   t.test('the last administrator keeps the confirmed address until another one is confirmed', async (t) => {

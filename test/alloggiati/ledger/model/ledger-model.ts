@@ -79,8 +79,8 @@ function isProvable ({ units, elsewhere, gone }: World): boolean {
 /** Checks P1. Acquisitions of two submissions with the same guests are added up. */
 function twice ({ units, law: { scope } }: World): string | undefined {
   const groups = scope.twin === null ? units.map((u) => [u]) : [units]
-  return groups.some((group) => count(group, timesTaken) > 1 + count(group, ({ accepted }) => accepted))
-    ? 'P1: acquired twice, and nobody accepted the risk'
+  return groups.some((group) => total(group, timesTaken) > 1 + total(group, ({ accepted }) => accepted))
+    ? 'P1: acquired twice, and no person accepted the risk'
     : undefined
 }
 
@@ -88,12 +88,12 @@ function timesTaken ({ attempts }: Unit): number {
   return attempts.filter(({ taken }) => taken > 0).length
 }
 
-function count (units: readonly Unit[], value: (u: Unit) => number): number {
+function total (units: readonly Unit[], value: (u: Unit) => number): number {
   return units.reduce((sum, u) => sum + value(u), 0)
 }
 
 function untrue (u: Unit): string | undefined {
-  return isUntrue(u) ? `P3: called ${u.stato}, and it is not so` : undefined
+  return isUntrue(u) ? `P3: the state ${u.stato} contradicts the police` : undefined
 }
 
 /**
@@ -126,6 +126,6 @@ function blocking (w: World): string | undefined {
     u.stato === 'preso' && workers.every(({ phase, unit }) => phase === 'idle' || units[unit] !== u)
   if (!units.some(isDead) || units.some(({ stato }) => stato === 'in_invio')) return undefined
   return units.some((u) => u.stato === 'pronto' && !mayBeClaimed(w, u))
-    ? 'P6: held up by what died in a test call'
+    ? 'P6: blocked by a worker that was killed in its test call'
     : undefined
 }

@@ -40,7 +40,7 @@ interface Mutant {
 
 const RETRIED = { workers: 2, attempts: 2 } as const
 
-/** A mutant for each rule: the rule is switched off, in the smallest world in which it matters. */
+/** At least one mutant for each rule, in the smallest world in which the rule matters. */
 export const MUTANTS: readonly Mutant[] = [
   { off: ['writeAhead'], damage: 'P1', scope: { attempts: 2 } },
   { off: ['leaseToUnknown'], damage: 'P1', triggerHolds: true, scope: RETRIED },
@@ -65,7 +65,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     off: ['lateCounts'],
     damage: null,
-    why: 'without it a receipt or a person settles what the answer could have',
+    why: 'a receipt or a person settles the outcome instead of the late reply',
     scope: { ...RETRIED, resends: 1 }
   },
   { off: ['settleAgain'], damage: 'P5', scope: { outages: 1, quiet: true } },
@@ -76,7 +76,7 @@ export const MUTANTS: readonly Mutant[] = [
   {
     off: ['pause'],
     damage: null,
-    why: 'the days of what left are balanced together; the pause spares persons the unknown ones',
+    why: 'answered calls of both days are balanced together, and the pause only leaves fewer unknown ones',
     scope: { attempts: 2, midnight: true, partial: true }
   },
   { off: ['settledDay'], damage: 'P3', scope: { units: 2, workers: 2, crashes: 1 } },

@@ -76,7 +76,7 @@ function * administrator (w: World, unit: number): Generator<Step> {
     })
   }
   if (off(w, 'decisionOnce') && u.accepted > 0) {
-    yield decide('the one of before, again', (mine, n) => {
+    yield decide('the earlier resend, again', (mine, n) => {
       go(n, mine, 'pronto')
     })
   }

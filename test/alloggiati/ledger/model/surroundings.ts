@@ -112,7 +112,7 @@ function * sweep (w: World): Generator<Step> {
 
 /** No process uses the account any more, so ready submissions would wait forever. */
 function * account (w: World): Generator<Step> {
-  if (!w.gone) return yield step(w, 'account given up', (n) => { n.gone = true })
+  if (!w.gone) return yield step(w, 'account abandoned', (n) => { n.gone = true })
   if (off(w, 'orphans')) return
   for (const [unit, { stato }] of w.units.entries()) {
     if (stato !== 'pronto') continue

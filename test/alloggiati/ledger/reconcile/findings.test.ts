@@ -374,7 +374,7 @@ t.test('no finding is wrong when the account is exclusive and the receipt comple
 })
 
 t.test(
-  'when others file with the account, no submission is sent again and no acquisition is proven',
+  'when others file with the account, no acquired submission is sent again and no acquisition is proven',
   async (t) => {
     const others = fc.array(fc.integer({ min: 1, max: 3 }), { maxLength: 3 })
     fc.assert(

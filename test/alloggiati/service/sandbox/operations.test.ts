@@ -88,7 +88,7 @@ t.test('Test and Send', async (t) => {
     t.same(await acquired(db, 'RM000002'), [])
   })
 
-  t.test('a call fails without a table, or for an unknown one', async (t) => {
+  t.test('Tabella fails without the name of a table, or with an unknown one', async (t) => {
     for (const tipo of ['', '<a:tipo>Comuni</a:tipo>']) {
       const { text } = await call('Tabella', prefix + tipo)
       t.match(outcomes(text), [/^false \d+ ERRORE_PARAMETRO_ERRATO/])
@@ -158,7 +158,7 @@ t.test('apartments', async (t) => {
   })
 })
 
-t.test('the database contains all state: a restart keeps it, and a second instance shares it', async (t) => {
+t.test('the database contains all state: a second instance shares it, and needs no first one', async (t) => {
   const { db } = await testDatabase(t)
   const clock = clockAt(NOW)
   const one = await sandbox(t, db, clock)

@@ -61,7 +61,7 @@ const MANUAL_ORDER = [
 const manual = new URL('../../../../../shared/data/alloggiati/envelopes/', import.meta.url)
 const withoutManual = existsSync(manual)
   ? false
-  : 'the samples of the official manual are not distributed: only the own ones are tested'
+  : 'the samples of the official manual are not distributed: only our own samples are tested'
 if (withoutManual) t.comment(withoutManual)
 
 t.test('requests have the elements of the samples in the official manual', { skip: withoutManual }, async (t) => {
@@ -431,7 +431,7 @@ t.test('a call that is aborted while it waits for the reply counts as sent', asy
   t.match(await failureOf(CALLS.Send(clientOf(server), { signal: caller.signal })), { kind: 'aborted', sent: true })
 })
 
-t.test('a reply that begins before the request ends the call, and nothing is sent', async (t) => {
+t.test('a reply that arrives before the request is sent ends the call, and nothing is sent', async (t) => {
   const server = createServer().listen(0, '127.0.0.1')
   const opened = once(server, 'connection') as Promise<[Socket]>
   await once(server, 'listening')
