@@ -85,7 +85,7 @@ t.test('rows and files are read back unchanged, with chunks of any size', async 
   ), { numRuns: 4 })
 })
 
-t.test('a file that is truncated, has trailing bytes or a flipped bit is refused in one line', async (t) => {
+t.test('a file that is truncated, has trailing bytes or a flipped bit is refused', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   t.equal(await refusal(file, whole), undefined)
   const chunk = 64 * 1024 + 16
@@ -107,7 +107,7 @@ t.test('a wrong passphrase is refused, and the right one works in every Unicode 
   await t.rejects(readBackup(join(file, 'b'), PASSPHRASE), /non si può leggere \(ENOTDIR\)/)
 })
 
-t.test('a backup that lacks rows or its summary is refused', async (t) => {
+t.test('a backup that lacks an entry or a row is refused', async (t) => {
   const file = join(temporaryFolder(t), 'a.tar.age')
   const all = [...entries(Buffer.from('1\n2\n'), noise)]
   for (const content of [all.slice(1), all.slice(0, -1), all.toSpliced(1, 1), all.toSpliced(2, 1)]) {
@@ -231,14 +231,14 @@ t.test('a damaged backup of the day is replaced only when the new one is complet
   t.match(await runJob(server, 'backup'), { esito: 'riuscito' })
   const whole = await readFile(file)
   const flipped = (at: number) => whole.with(at, whole[at]! ^ 1)
-  for (const [what, damaged] of [
+  for (const [damage, damaged] of [
     ['cut at its end', whole.subarray(0, -1)], ['changed in its first byte', flipped(0)]
   ] as const) {
     await writeFile(file, damaged)
-    await t.rejects(verify(file, BACKUP_PASSPHRASE), what)
-    t.match(await runJob(server, 'backup'), { esito: 'riuscito' }, what)
-    t.same(await readdir(BACKUP_DIR), [basename(file)], what)
-    await t.resolves(verify(file, BACKUP_PASSPHRASE), what)
+    await t.rejects(verify(file, BACKUP_PASSPHRASE), damage)
+    t.match(await runJob(server, 'backup'), { esito: 'riuscito' }, damage)
+    t.same(await readdir(BACKUP_DIR), [basename(file)], damage)
+    await t.resolves(verify(file, BACKUP_PASSPHRASE), damage)
   }
   await writeFile(file, flipped(0))
   // The database seems empty, so the backup fails after its file was created.
@@ -348,11 +348,11 @@ t.test('at most seven daily and four weekly backups are kept, and always the las
 t.test('a wrong clock deletes no backup, and partial files of killed processes are removed', async (t) => {
   const folder = temporaryFolder(t)
   const future = Array.from({ length: 9 }, (_, n) => `locanda-${addDays('2027-05-01', n)}.tar.age`)
-  const left = ['2026-11-20', '2026-11-21', '2026-11-22'].map((day) => `locanda-${day}.tar.age.partial`)
+  const partials = ['2026-11-20', '2026-11-21', '2026-11-22'].map((day) => `locanda-${day}.tar.age.partial`)
   const made = ['locanda-2026-11-21.tar.age', 'locanda-2026-11-22.tar.age']
-  for (const name of [...future, ...left, ...made]) await writeFile(join(folder, name), '')
+  for (const name of [...future, ...partials, ...made]) await writeFile(join(folder, name), '')
   await rotate(folder, '2026-11-22')
-  t.same((await readdir(folder)).toSorted(), [...made, ...left.slice(1), ...future].toSorted())
+  t.same((await readdir(folder)).toSorted(), [...made, ...partials.slice(1), ...future].toSorted())
 })
 
 t.test('lastBackup returns the age of the last complete backup', async (t) => {
@@ -367,10 +367,10 @@ t.test('lastBackup returns the age of the last complete backup', async (t) => {
   await writeFile(later, WHOLE)
   await utimes(later, 9_000_000, 9_000_000)
   t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'a backup dated in the future does not count')
-  const [empty, place] = [join(folder, 'locanda-2026-01-04.tar.age'), join(folder, 'locanda-2026-01-05.tar.age')]
+  const [empty, directory] = [join(folder, 'locanda-2026-01-04.tar.age'), join(folder, 'locanda-2026-01-05.tar.age')]
   await writeFile(empty, '')
-  await mkdir(place)
-  for (const path of [empty, place]) await utimes(path, 999, 999)
+  await mkdir(directory)
+  for (const path of [empty, directory]) await utimes(path, 999, 999)
   t.equal((await lastBackup(folder, 1_000_000)).age, 90_000, 'a folder or an empty file with the name does not count')
   await t.rejects(lastBackup(join(folder, 'manca'), 1_000_000), { code: 'ENOENT' }, 'an unreadable backup is reported')
 })

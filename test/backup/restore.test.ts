@@ -103,8 +103,8 @@ await server.app.sql`insert into invii_sospensioni (motivo, chi) values ('ferie'
 const made = await act(['--json', 'backup', file], { env: own })
 await server.app.sql`update invii_sospensioni set tolta_da = 'anna', tolta_il = now()`
 
-/** Lists the tables, and whether any file exists. */
-async function left (env: { DATABASE_URL: string, DATA_DIR: string }) {
+/** The numbers of tables and files. */
+async function remains (env: { DATABASE_URL: string, DATA_DIR: string }) {
   const { sql, close } = connect(env.DATABASE_URL, 1)
   const tables = await sql`select from pg_tables where schemaname in ('public', 'drizzle')`
   await close()
@@ -136,7 +136,7 @@ const afterwards = await empty(t)
 const restored = await act(['restore', file], { env: afterwards })
 const shapes = { restored: await describe(afterwards.DATABASE_URL), own: await describe(server.url) }
 
-t.test('the backup of a running server is one private, encrypted file', async (t) => {
+t.test('the backup of a running server is one encrypted file', async (t) => {
   t.equal(made.code, 0, made.stderr)
   const summary = JSON.parse(made.stdout) as Record<string, unknown>
   t.match(summary, { documenti: 1, mancanti: [], tabelle: { prenotazioni: 1, ospiti: 2, invii: 1, ricevute: 1 } })
@@ -240,7 +240,7 @@ t.test('a backup that cannot be restored is refused in one line, and leaves no t
     t.match(stderr, /^Errore: [^\n]+\n$/, title)
     t.match(stderr, expected, title)
   }
-  t.same(await left(env), { tables: 0, files: 0 })
+  t.same(await remains(env), { tables: 0, files: 0 })
   await rm(cut)
   await rm(changed)
 })
@@ -250,7 +250,7 @@ t.test('a restore into a file store of another database is refused', async (t) =
   const { code, stderr } = await act(['restore', file], { env })
   t.equal(code, 1)
   t.match(stderr, /archivio dei file .* non è vuoto/)
-  t.equal((await left(env)).tables, 0)
+  t.equal((await remains(env)).tables, 0)
 })
 
 t.test('a file deleted during a backup is kept until the backup ends', async (t) => {
@@ -330,7 +330,7 @@ t.test('a backup fails when the disk becomes full in the middle of a table, and 
       select string_agg(encode(sha512((n * 97 + k)::text::bytea), 'hex'), '') from generate_series(1, 60) k
     ), now() from generate_series(1, 2000) n`
   const path = join(folder, 'pieno.tar.age')
-  // Limit of 512 KiB, in blocks of 512 bytes. Above it writes fail as on a full disk, if the signal is ignored.
+  // Limit of 500 KiB, in blocks of 512 bytes. Above it writes fail as on a full disk, if the signal is ignored.
   const ignore = '--import=data:text/javascript,process.on("SIGXFSZ", () => {})'
   const limited = ['-c', 'ulimit -f 1000; exec "$0" "$@"', process.execPath, ignore, PROGRAM, 'backup', path]
   const child = spawn('sh', limited, { env: { ...own, LC_ALL: 'C' }, stdio: ['ignore', 'ignore', 'pipe'] })
@@ -352,7 +352,7 @@ t.test('restored files are removed when the transaction fails', async (t) => {
   const backend: Backend = {
     ...real,
     async put (id, content) {
-      if (written > 0) t.match(await left(env), { files: written })
+      if (written > 0) t.match(await remains(env), { files: written })
       // The last file identifies the database to which the file store belongs.
       if (written > 0) throw new Error('the file store does not respond')
       await real.put(id, content)
@@ -363,7 +363,7 @@ t.test('restored files are removed when the transaction fails', async (t) => {
   const restoring = restoreBackup({ sql, backend, keys }, file, BACKUP_PASSPHRASE)
   await t.rejects(restoring, { message: 'the file store does not respond' })
   t.equal(written, 1)
-  t.same(await left(env), { tables: 0, files: 0 })
+  t.same(await remains(env), { tables: 0, files: 0 })
 })
 
 /** Runs the real tool, and sends it a signal when a condition is true. Returns the output. */
@@ -409,10 +409,10 @@ for (const signal of ['SIGKILL', 'SIGINT'] as const) {
       await tx`drop table users`
     })
     await close()
-    await until(async () => (await left(env)).tables === 0)
+    await until(async () => (await remains(env)).tables === 0)
     const again = await act(['restore', file], { env })
     t.equal(again.code, 0, again.stderr)
-    t.equal((await left(env)).files, 2, 'the file and the empty marker file')
+    t.equal((await remains(env)).files, 2, 'the file and the empty marker file')
   })
 }
 
@@ -454,10 +454,10 @@ t.test('a backup of an older version is migrated, and one of a newer version is 
   const refused = await act(['restore', path], { env: newer })
   t.equal(refused.code, 1)
   t.match(refused.stderr, /^Errore: il salvataggio è di Locanda 9\.9\.9, più recente[^\n]*\n$/)
-  t.same(await left(newer), { tables: 0, files: 0 })
+  t.same(await remains(newer), { tables: 0, files: 0 })
 })
 
-t.test('wrong usage of the commands is reported in one line', async (t) => {
+t.test('wrong usage of the commands and a missing server are reported', async (t) => {
   for (const [args, env, expected] of [
     [['backup', file], { ...own, BACKUP_PASSPHRASE: '' }, /Passphrase del salvataggio: manca/],
     [['backup', file], { ...own, BACKUP_PASSPHRASE: 'corta' }, /almeno 12/],

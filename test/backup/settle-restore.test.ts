@@ -75,7 +75,7 @@ async function backUpThenErase () {
 const { env, capo, anna, bruno, carla, kept, erased, deleted, later } = await backUpThenErase()
 const [listName = ''] = (await readdir(BACKUP_DIR)).filter((name) => name.endsWith('.json'))
 
-/** Restores a copy of the backup into an empty installation. */
+/** Restores a backup into an empty installation. */
 async function restore (t: Test, path: string, args: readonly string[] = []) {
   const empty = { ...env, DATABASE_URL: (await testDatabase(t, true)).url, DATA_DIR: temporaryFolder(t) }
   const ended = await act([...args, 'restore', path], { env: empty })

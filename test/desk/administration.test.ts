@@ -12,7 +12,7 @@ import { buildDesk, signedIn } from './desk-visitor.ts'
 const DATA = '/impostazioni/dati'
 const WEBHOOKS = '/impostazioni/webhook'
 
-t.test('the page shows retention times, the state of the backups, and the next step', async (t) => {
+t.test('the page shows retention times and the state of the backups', async (t) => {
   const server = await buildDesk(t, { IMAGE_RETENTION_DAYS: '3', ERASE_AFTER_DAYS: '21' })
   const admin = await signedIn(server, 'ada@example.org', { role: 'admin' })
   await admin.open('/impostazioni')
@@ -98,7 +98,7 @@ t.test('an operator gets no page of the administrators, and changes nothing', as
   }
 })
 
-t.test('the pages of the administrators are accessible, and fit a phone and a desk', { skip }, async (t) => {
+t.test('the pages of the administrators are accessible, and fit phones and desktops', { skip }, async (t) => {
   const url = `http://localhost:${await freePort()}`
   const receiver = await startReceiver(t)
   const folder = temporaryFolder(t)

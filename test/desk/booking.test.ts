@@ -121,7 +121,7 @@ t.test('a family copies the surname and the citizenship from its first guest', a
   t.same(stored.map(({ cittadinanza }) => cittadinanza), ['100000100', '100000100'])
 })
 
-t.test('a guest who leaves earlier gets own days', async (t) => {
+t.test('a guest who leaves earlier gets a separate departure', async (t) => {
   const { id, page } = await book([guest()], { numero_notti: 4 })
   await anna.open(page)
   t.notMatch(anna.page().body, /<details open><summary>Arriva o parte/)
@@ -145,7 +145,7 @@ t.test('an emptied last guest is removed, and a form of outdated guests shows bo
   t.equal((await read(call, id)).ospiti.length, 1)
 })
 
-t.test('a refused Send shows the cause, and a stated reason confirms that the guests are other people', async (t) => {
+t.test('a refused Send shows the cause, and a reason for sending anyway must not be too short', async (t) => {
   const twin = guest()
   const first = await book([twin])
   t.equal((await call('POST', `/api/v1/prenotazioni/${first.id}/invio`)).statusCode, 200)
@@ -191,7 +191,7 @@ t.test('a booking is cancelled and confirmed again, gets a unit, and a letter as
   t.equal(anna.page().statusCode, 404)
 })
 
-t.test('a place is found while it is typed', async (t) => {
+t.test('the proposals of a place match the typed text, and other fields have none', async (t) => {
   await anna.open(`/prenotazioni/luoghi?${new URLSearchParams({ 'dati[0].comune_nascita': 'roma' })}`)
   t.match(anna.page(), { statusCode: 200, body: '<option value="ROMA (RM)"></option>' })
   for (const field of ['__proto__', 'constructor']) {

@@ -50,7 +50,7 @@ t.test('stays are bars from their first to their last day, and a free night is a
   t.equal((await browser.open(`${CALENDAR}?da=2026-13-01`)).page().statusCode, 400)
 })
 
-t.test('a booking without a unit gets the smallest free one, or the one that a person chooses', async (t) => {
+t.test('a booking without a unit gets a free one, or an error if none is free', async (t) => {
   const one = await create(call, { nome_cognome: 'Ida Senza', check_in: DAY, numero_notti: 2 })
   const browser = await signedIn(server, 'bea@example.org')
   await browser.open(CALENDAR)

@@ -35,7 +35,7 @@ t.test('the day, the calendar and the list in a browser', { skip }, async (t) =>
     t.ok(await evaluate<number>("document.querySelector('.head').clientHeight") < 60, 'a long date leaves one line')
   })
 
-  t.test('the calendar opens a stay or books a free night, and arrow keys move in it', async (t) => {
+  t.test('arrow keys move in the calendar, and a stay opens', async (t) => {
     await look('calendario', '/calendario')
     await reach('.unit-row .cell')
     const focused = 'document.activeElement.getAttribute("aria-label") ?? document.activeElement.textContent'

@@ -53,7 +53,7 @@ export async function deskBrowser (t: Test, server: TestApp, url: string, role: 
       await write('#password', PASSWORD)
       return await press('form[action="/auth/accedi"] button')
     },
-    /** Checks that the page is accessible, fits every screen and has large targets. `name` names its picture. */
+    /** Checks that the page is accessible, fits three widths and has large targets. `name` names its picture. */
     async look (name: string, path?: string): Promise<void> {
       if (path !== undefined) await open(url + path)
       t.same(await faults(), [], `${name} is accessible`)

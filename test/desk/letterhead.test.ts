@@ -71,7 +71,7 @@ t.test('an administrator writes the texts and the logo of the letters, and sees 
   t.equal((await house()).testi, null, 'a cleared text is the general one again')
 })
 
-t.test('an operator reads the texts and sees the preview, and changes neither texts nor logo', async (t) => {
+t.test('an operator sees the preview, and has no form for texts or logo', async (t) => {
   const server = await buildDesk(t)
   const operator = await signedIn(server)
   await operator.open(PAGE)
@@ -81,7 +81,7 @@ t.test('an operator reads the texts and sees the preview, and changes neither te
   t.equal(operator.page().headers['content-type'], 'application/pdf')
 })
 
-t.test('the page of the letters is accessible, and fits a phone and a desk', { skip }, async (t) => {
+t.test('the page of the letters is accessible, and fits phones and desktops', { skip }, async (t) => {
   const url = `http://localhost:${await freePort()}`
   const server = await buildDesk(t, { PUBLIC_URL: url })
   const { open, look, signIn, violations } = await deskBrowser(t, server, url, 'admin')

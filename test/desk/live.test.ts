@@ -10,7 +10,7 @@ import { buildDesk, signedIn } from './desk-visitor.ts'
 
 const STREAM = '/desk/novita'
 
-t.test('the stream of a page reports changes without names, and ends with the session', async (t) => {
+t.test('the stream of a page reports changes without event types, and ends with the session', async (t) => {
   const server = await buildDesk(t)
   const { app, call } = server
   const browser = await signedIn(server)

@@ -73,7 +73,7 @@ t.test('reports without a title have the names of their files', async (t) => {
   t.same(names, ['ab', 'ì'.repeat(100), 'report', 'Incassi (1)', 'Incassi più recenti'])
 })
 
-t.test('a form without a file, or of another page, makes no report', async (t) => {
+t.test('the form of a report refuses a missing or unreadable file and a wrong token', async (t) => {
   await browser.open('/report')
   const missing = await upload(browser, { titolo: 'Estate 2026' })
   t.equal(missing.statusCode, 400)

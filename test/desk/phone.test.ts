@@ -149,7 +149,7 @@ t.test('the desk is told when the document has another name than the saved guest
   }
 })
 
-t.test('no other guest gets a photo when its guest is removed or replaced', async (t) => {
+t.test('after its guest was removed or replaced, a link saves no photo', async (t) => {
   const people = ['ALFA', 'BETA'].map((cognome) => single({ cognome }))
   const guests = async (...given: object[]) => await saveGuests(call, booking, given)
   const { id: booking } = await create(call, { check_in: '2026-11-28', numero_ospiti: 3 })

@@ -5,7 +5,7 @@ import { createPerson } from '#test/identity/shared-password.ts'
 import { deskBrowser, skip } from './desk-browser.ts'
 import { buildDesk } from './desk-visitor.ts'
 
-t.test('the pages of the settings are accessible, and fit a phone and a desk', { skip }, async (t) => {
+t.test('the pages of the settings are accessible, and fit phones and desktops', { skip }, async (t) => {
   const url = `http://localhost:${await freePort()}`
   const server = await buildDesk(t, { PUBLIC_URL: url })
   const { app, call } = server

@@ -63,7 +63,7 @@ t.test('/metrics requires credentials and uses the Prometheus format', async (t)
   t.equal(await bearer(apiKey), 200)
   t.equal(await bearer(`${apiKey}x`), 401)
   t.equal(await bearer(await token()), 200)
-  t.equal(await bearer(API_KEY, '/api/v1/prenotazioni'), 401, 'only there')
+  t.equal(await bearer(API_KEY, '/api/v1/prenotazioni'), 401, 'only at /metrics')
 })
 
 t.test("the ledger's gauges show its current state", async (t) => {

@@ -52,7 +52,7 @@ t.test('a body with bytes that are not UTF-8 is answered with a 400, in JSON, fo
   }
 })
 
-t.test('auth and storage reject such a body in their own error format', async (t) => {
+t.test('auth and storage reject a body that is not UTF-8 in their own error format', async (t) => {
   const account = json({ email: 'a@example.org', password: `${LATIN}-lunga-e-mia` })
   for (const url of ['/auth/v1/signup', '/auth/v1/token?grant_type=password', '/auth/v1/recover']) {
     t.match((await post(url, account)).json(), { code: 400, error_code: 'bad_json', msg: /UTF-8/ }, url)

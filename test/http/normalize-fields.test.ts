@@ -122,7 +122,7 @@ t.test('an empty value that would extend an action is answered with a 400, and n
     t.same(fieldsAtFault(await as('GET', `/api/v1/eventi?${field}=`)), [field])
   }
   const list = { ospiti: [SCHEDINA], prenotazione: { check_in: '2026-11-21', numero_notti: 1 } }
-  const cases: [url: string, body: (field: string, value: unknown) => object, fields: string[], place?: string][] = [
+  const cases: [url: string, body: (field: string, value: unknown) => object, fields: string[], prefix?: string][] = [
     ['v1/invii/giornata', (field, value) => ({ prova: true, [field]: value }),
       ['data', 'prova', 'prenotazioni']],
     [`v1/prenotazioni/${id}/invio`, (field, value) => ({ testMode: true, [field]: value }),
@@ -141,12 +141,12 @@ t.test('an empty value that would extend an action is answered with a 400, and n
     ['v1/prenotazioni/delete-bulk', (field, value) => ({ [field]: value }), ['ids']],
     ['operators', (field, value) => ({ email: 'a@example.org', name: 'a', surname: 'b', [field]: value }), ['password']]
   ]
-  for (const [url, body, fields, place = ''] of cases) {
+  for (const [url, body, fields, prefix = ''] of cases) {
     for (const field of fields) {
       for (const value of EMPTY) {
         const answer = await as('POST', `/api/${url}`, body(field, value))
         const found = fieldsAtFault(answer)
-        t.ok(found.includes(`${place}${field}`), `${url} ${field} ${JSON.stringify(value)} ${answer.statusCode}`)
+        t.ok(found.includes(`${prefix}${field}`), `${url} ${field} ${JSON.stringify(value)} ${answer.statusCode}`)
       }
     }
   }
@@ -232,7 +232,7 @@ t.test('an unspecified sex is stored as X, and only the Send is blocked', async 
   t.match(data, { gender: 'X', birthDate: '1964-00-00' })
 })
 
-t.test('the protocols keep their own rules for empty values', async (t) => {
+t.test('auth and storage also refuse empty required values', async (t) => {
   await isRejected(t, '/auth/v1/token?grant_type=', {})
   await isRejected(t, '/storage/v1/bucket', { name: '' })
 })

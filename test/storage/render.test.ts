@@ -8,7 +8,7 @@ import { RENDITIONS } from '#schemas/storage.ts'
 import { until } from '#test/alloggiati/stand-in.ts'
 import { build, type Who } from '#test/helper.ts'
 import { listen } from '#test/raw.ts'
-import { jpeg, lying, png, webp } from '#test/services/images/pictures.ts'
+import { jpeg, png, webp, withOrientation } from '#test/services/images/pictures.ts'
 import { discard, store } from './samples.ts'
 
 const test = await build(t)
@@ -81,7 +81,7 @@ t.test('anybody may use a public URL, with WebP for clients that accept it', asy
 })
 
 t.test('a rendition is upright and without metadata, and its quality is that of the request', async (t) => {
-  await store(test, 'public', 'sdraiata.jpg', await lying(6))
+  await store(test, 'public', 'sdraiata.jpg', await withOrientation(6))
   t.equal(await shapeOf(await render('public/public/sdraiata.jpg?height=32')), 'jpeg 24x32')
   await store(test, 'public', 'rumore.jpg', await noise(300))
   const bytes = async (quality: string) =>

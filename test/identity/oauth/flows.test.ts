@@ -200,7 +200,7 @@ t.test('when the audit log cannot be written, no account is created or linked', 
   t.ok(fragment((await visit(WAY)).url).has('access_token'))
 })
 
-t.test('unfinished flows are deleted, and flows of mails are kept as long as their links', async (t) => {
+t.test('unfinished flows are deleted after ten minutes, and flows of mails after two days', async (t) => {
   const { db } = await testDatabase(t)
   const now = Date.now()
   const before = (minutes: number) => new Date(now - minutes * 60_000)

@@ -7,7 +7,7 @@ import { signIn } from '#test/helper.ts'
 /** The outcome of a refresh: the tokens, or the error's status and code. */
 export type Outcome = { access: string, refresh: string } | { status: number, code: string }
 
-/** A session and the timestamps in its row, which tests change. */
+/** A person's session, with the tokens of the sign-in. */
 export interface Holder {
   userId: string
   sessionId: string

@@ -41,13 +41,13 @@ t.test('operators', async (t) => {
       ]
     })
     t.notMatch(body, /password|argon2/)
-    const clientConfig = await app.inject({
+    const signedIn = await app.inject({
       method: 'POST',
       url: '/auth/v1/token?grant_type=password',
       payload: { email: PIERO.email, password: PIERO.password }
     })
-    t.equal(clientConfig.statusCode, 200)
-    const { access_token: his } = clientConfig.json()
+    t.equal(signedIn.statusCode, 200)
+    const { access_token: his } = signedIn.json()
     t.equal(await isLetIn(app, bearer(his)), 200)
     t.equal((await callAs(app, his, 'GET', '/api/users')).statusCode, 403, 'an operator is no administrator')
   })
@@ -208,13 +208,13 @@ t.test('the lists of operators and users', async (t) => {
     })
     const all = (await callAs(app, admin, 'GET', '/api/users')).json<{ id: string, created_at: string }[]>()
     t.equal(new Set(all.map(({ id }) => id)).size, 70_001)
-    const places = all.map(({ id, created_at }) => `${created_at} ${id}`)
-    t.ok(places.every((place, n) => n === 0 || place < places[n - 1]!), 'newest first')
+    const positions = all.map(({ id, created_at }) => `${created_at} ${id}`)
+    t.ok(positions.every((position, n) => n === 0 || position < positions[n - 1]!), 'newest first')
     const count = countStatements(app)
     const statements = await count(async () => {
       t.match((await callAs(app, admin, 'GET', '/api/operators')).json(), [{ email: 'anna@example.org' }])
     })
-    t.ok(statements < 20, `those who do not work here are not read: ${statements} statements`)
+    t.ok(statements < 20, `users without a role are not read: ${statements} statements`)
     const page = await callAs(app, admin, 'GET', '/auth/v1/admin/users?page=70&per_page=1000')
     t.equal(page.headers['x-total-count'], '70001')
     t.equal(page.json().users.length, 1000)
@@ -339,10 +339,10 @@ t.test('profile pictures', async (t) => {
       ['a user that is too long', [['userId', 'x'.repeat(5000)], file], 'userId'],
       ['ten thousand fields', [user, ...Array.from({ length: 10_000 }, (_, n): Part => [`f${n}`, 'x']), file], '']
     ]
-    for (const [what, parts, campo] of cases) {
+    for (const [name, parts, campo] of cases) {
       const response = await send(form(parts))
-      t.equal(response.statusCode, 400, what)
-      t.same(response.json<ErrorBody>().dettagli?.map((each) => each.campo), [campo], what)
+      t.equal(response.statusCode, 400, name)
+      t.same(response.json<ErrorBody>().dettagli?.map((each) => each.campo), [campo], name)
     }
   })
 })

@@ -156,7 +156,7 @@ t.test('after the response to a change that removes rights, no new request has t
   )
   t.same(others.after, [401], 'after signing out the others')
   t.same([await isLetIn(app, bearer(second)), await isLetIn(other, bearer(second))], [200, 200],
-    'which leaves the one that asked')
+    'the session that asked stays')
 
   const { apiKey, id } = (await callAs(app, second, 'GET', '/api/cli/auth/key')).json() as {
     apiKey: string,
@@ -449,7 +449,7 @@ t.test('unlinking a provider', async (t) => {
       const { user, session } = await app.db.transaction((tx) => beginSession(tx, { id }, 'oauth', device, provider))
       return { id: session.id, ...(await sessionResponse(app.identity.signer, user, session)) }
     }
-    const [stolen, other1] = [await begin('google'), await begin('github')]
+    const [stolen, ofGitHub] = [await begin('google'), await begin('github')]
     const code_challenge = 'v'.repeat(43)
     const { id: flowId } = await createFlow(app.db, {
       provider: 'google',
@@ -459,13 +459,13 @@ t.test('unlinking a provider', async (t) => {
       authentication_method: 'oauth'
     })
     const auth_code = await issueAuthCode(app.db, flowId, id)
-    for (const { access_token } of [stolen, other1]) {
+    for (const { access_token } of [stolen, ofGitHub]) {
       t.equal(await isLetIn(other, bearer(access_token)), 200)
     }
     t.equal((await unlink('google')).statusCode, 200)
     for (const on of [app, other]) {
       t.equal(await isLetIn(on, bearer(stolen.access_token)), 401)
-      t.equal(await isLetIn(on, bearer(other1.access_token)), 200, 'sessions of another provider')
+      t.equal(await isLetIn(on, bearer(ofGitHub.access_token)), 200, 'sessions of another provider')
       t.equal(await isLetIn(on, bearer(token)), 200, 'the calling session')
     }
     const exchange = await app.inject({
@@ -485,17 +485,17 @@ t.test('unlinking a provider', async (t) => {
     const { access_token: mine } = await begin('github')
     t.equal((await callAs(app, mine, 'POST', '/api/auth/unlink', { provider: 'github' })).statusCode, 200)
     t.equal(await isLetIn(app, bearer(mine)), 200, 'the calling session stays valid')
-    t.equal(await isLetIn(app, bearer(other1.access_token)), 401)
+    t.equal(await isLetIn(app, bearer(ofGitHub.access_token)), 401)
   })
 
   t.test('unlinking the e-mail identity removes the password', async (t) => {
     const { email, token, linked, unlink } = await person(app, 'bruno', ['google'])
     t.equal((await unlink('email')).statusCode, 200)
     t.same(await linked(), ['google'])
-    const clientConfig = await app.inject({
+    const signedIn = await app.inject({
       method: 'POST', url: '/auth/v1/token?grant_type=password', payload: { email, password: 'una-frase-lunga-e-mia' }
     })
-    t.match([clientConfig.statusCode, clientConfig.json()], [400, { error_code: 'invalid_credentials' }])
+    t.match([signedIn.statusCode, signedIn.json()], [400, { error_code: 'invalid_credentials' }])
     t.equal(await isLetIn(app, bearer(token)), 200, 'existing sessions continue')
   })
 

@@ -83,7 +83,7 @@ t.test('a password longer than 72 bytes never matches a bcrypt hash, and one of 
   t.equal(await passwords.verify(known, `${full}z`), false)
 })
 
-t.test('a check without a hash, or with an unreadable one, costs as much work as with a valid one', async (t) => {
+t.test('a check without a hash, or with an unreadable one, costs about as much as with a valid one', async (t) => {
   const known = await passwords.hash('la password giusta')
   const work = { known: Infinity, nobody: Infinity, unreadable: Infinity }
   const measured = async (who: keyof typeof work, text: string | null) => {
@@ -460,7 +460,7 @@ t.test('a URL outside the allowed front ends is replaced by the front end’s ow
   }
 })
 
-t.test('a front end\'s URL is kept as requested', (t) => {
+t.test('a front end’s URL is kept, as browsers normalize it', (t) => {
   const asked = {
     'https://app.example': 'https://app.example/',
     'https://app.example/arrivo?a=1&b=%20#x': 'https://app.example/arrivo?a=1&b=%20#x',
@@ -487,7 +487,7 @@ t.test('with a path in PUBLIC_URL, only URLs below that path belong to the servi
     t.equal(allowedRedirect(config, `https://host.example${outside}`), FRONT_END, outside)
   }
   const shared = { ...config, CORS_ORIGINS: [FRONT_END, 'https://host.example'] }
-  t.equal(allowedRedirect(shared, 'https://host.example/altro'), 'https://host.example/altro', 'the front end is below the path')
+  t.equal(allowedRedirect(shared, 'https://host.example/altro'), 'https://host.example/altro', 'also a front end')
   t.equal(allowedRedirect(shared, 'https://host.example/locanda/auth/v1/authorize'), FRONT_END)
   t.end()
 })

@@ -157,7 +157,7 @@ t.test(
     t.same(await sql`select from invii_schedine`, [])
     t.same(await sql`select from invii_transizioni`, [])
     await writable()
-    t.equal((await send()).statusCode, 200, 'a repeated key logs nothing')
+    t.equal((await send()).statusCode, 200, 'the refusal was not stored under the key')
     t.equal(police.callsOf('Send').length, 1)
   }
 )

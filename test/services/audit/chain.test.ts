@@ -81,7 +81,7 @@ t.test('the log stays intact with any content of an entry', async (t) => {
 })
 
 t.test(
-  'fifty concurrent writers in two processes, some rolled back, make one chain without gaps',
+  'fifty concurrent writers with two connection pools, some rolled back, make one chain without gaps',
   async (t) => {
     const { audit, db, sql, url, log } = await bench(t)
     const second = connect(url, 4)
@@ -195,7 +195,7 @@ const FORGERIES: [name: string, change: string, first: number][] = [
   ['no object', 'update audit_log set object = null where id = 4', 4],
   ['another address', "update audit_log set ip = '192.0.2.8' where id = 4", 4],
   ['another time, by a millisecond', "update audit_log set at = at + interval '1 millisecond' where id = 4", 4],
-  ['a time that is none', "update audit_log set at = 'infinity' where id = 4", 4],
+  ['an infinite time', "update audit_log set at = 'infinity' where id = 4", 4],
   ['other details', "update audit_log set details = jsonb_set(details, '{n}', '5') where id = 4", 4],
   ['one detail more', 'update audit_log set details = details || \'{"x": null}\' where id = 4', 4],
   ['details of another kind', "update audit_log set details = 'null' where id = 4", 4],

@@ -56,9 +56,9 @@ t.test('verification and the next start detect a truncated tail', async (t) => {
     status: 200
   })
   await cut(server, 5)
-  const wanting = { integro: false, righe: 4, prima_riga_errata: 5, status: 200 }
-  t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting)
-  t.same((await call('GET', `${AUDIT}/verifica`)).json(), wanting, 'the loss stays reported')
+  const shortened = { integro: false, righe: 4, prima_riga_errata: 5, status: 200 }
+  t.same((await call('GET', `${AUDIT}/verifica`)).json(), shortened)
+  t.same((await call('GET', `${AUDIT}/verifica`)).json(), shortened, 'the loss stays reported')
   await server.app.close()
   t.equal(notedIn(server), 6, 'shutdown does not accept the shorter log')
 

@@ -18,10 +18,10 @@ import { codeOf, keep, PLACE, storageRules } from './file-service-rules.ts'
 const TIMEOUTS = { responseMs: 2000, silenceMs: 2000 }
 
 /** The bytes that the server sends before it stalls: none, the head, or also a part of the file. */
-let said = ''
+let reply = ''
 
 const stalledPort = await listening(t, createServer((socket) => {
-  socket.on('error', () => {}).on('data', () => { if (said !== '') socket.write(said) })
+  socket.on('error', () => {}).on('data', () => { if (reply !== '') socket.write(reply) })
 }))
 
 const stalling = s3Backend({
@@ -103,7 +103,7 @@ const HEAD = `HTTP/1.1 200 OK\r\nContent-Length: ${SIZE}\r\n\r\n`
 const HALF = HEAD + 'x'.repeat(2 * STRETCH_BYTES)
 
 t.test('every operation returns 503 when the S3 server accepts connections and never responds', async (t) => {
-  said = ''
+  reply = ''
   const backend = mapBackendErrors(stalling, pino({ level: 'silent' }))
   const asked = [
     () => backend.head(ID), () => backend.get(ID), () => backend.copy(ID, ID), () => backend.delete(ID),
@@ -115,7 +115,7 @@ t.test('every operation returns 503 when the S3 server accepts connections and n
 t.test('a file that stalls on its way from S3 fails, before or after its first chunk', async (t) => {
   const backend = mapBackendErrors(stalling, pino({ level: 'silent' }))
   for (const [begun, least] of [[HEAD, 0], [HALF, STRETCH_BYTES]] as const) {
-    said = begun
+    reply = begun
     const opened = (await backend.get(ID))!
     t.equal(opened.size, SIZE)
     let bytes = 0
@@ -137,12 +137,12 @@ t.test('downloads and uploads get a 503 while S3 stalls', async (t) => {
   const object = await keep(built, CONTENT, 'lento')
   isAway = true
   for (const begun of ['', HEAD]) {
-    said = begun
+    reply = begun
     const response = await call('GET', `/api/storage/${object.bucket}/lento`)
     t.match(response.json(), { status: 503, codice: 'ARCHIVIO_NON_DISPONIBILE' }, begun)
     t.ok(response.headers['retry-after'])
   }
-  said = ''
+  reply = ''
   t.equal(await codeOf(app.files.write(Buffer.from('x'), PLACE, 10)), 'ARCHIVIO_NON_DISPONIBILE')
   isAway = false
   t.equal((await call('GET', `/api/storage/${object.bucket}/lento`)).rawPayload.length, CONTENT.length)

@@ -90,7 +90,7 @@ t.test('a file with any flipped bit is rejected, and no byte of that chunk is yi
   t.pass()
 })
 
-t.test('a file that was cut or extended anywhere is rejected, with any size in its row', async (t) => {
+t.test('a file that was cut or extended is rejected, with any size in its row', async (t) => {
   const content = randomBytes(2 * CHUNK_BYTES + 100)
   const file = await encrypted(content)
   for (const length of [0, 1, 15, 16, 17, STORED - 1, STORED, STORED + 1, STORED + 16, 2 * STORED, file.length - 1]) {
@@ -154,7 +154,7 @@ function isRefused (text: Buffer, withKey = wrapping, to: Parameters<typeof unwr
   }
 }
 
-t.test('a key can be unwrapped only for its object, and wrapping it again gives another result', async (t) => {
+t.test('a wrapped key can be unwrapped, and wrapping it again gives another result', async (t) => {
   t.ok(unwrap(wrapped, wrapping, binding).equals(key))
   t.notOk(wrap(key, wrapping, binding).equals(wrapped))
 })
@@ -209,20 +209,20 @@ async function twoFiles (test: string) {
   return { contents, objects, paths, read }
 }
 
-t.test('the files folder reveals no content, name or owner', async (t) => {
+t.test('the files folder reveals no content or name', async (t) => {
   const canary = 'CANARINO-DEL-DOCUMENTO-0123456789'
   const object = await keep(built, Buffer.from(canary.repeat(5000)), canary)
   const root = join(dataDir, 'files')
   const names = readdirSync(root, { recursive: true, encoding: 'utf8' })
-  const empty = names.filter((name) => name.length > 2)
-  t.equal(empty.length, 2, 'the file and the empty marker file')
+  const stored = names.filter((name) => name.length > 2)
+  t.equal(stored.length, 2, 'the file and the empty marker file')
   t.ok(names.includes(`${object.id.slice(0, 2)}/${object.id}`))
-  for (const name of empty) t.equal(readFileSync(join(root, name)).includes(canary.slice(0, 8)), false)
+  for (const name of stored) t.equal(readFileSync(join(root, name)).includes(canary.slice(0, 8)), false)
   t.notMatch(names.join(), /CANARINO/)
   t.notMatch(JSON.stringify(logs), /CANARINO/)
 })
 
-t.test("the server returns 500 when a file's first byte was changed, and aborts after a later change", async (t) => {
+t.test("a change in a file's first chunk is rejected at once, and a later one after earlier chunks", async (t) => {
   const { paths, contents, objects, read } = await twoFiles('changed')
   const file = readFileSync(paths[0])
   for (const position of [0, 65_535, 65_536, 65_551]) {
@@ -249,17 +249,17 @@ t.test("the server returns 500 when a file's first byte was changed, and aborts 
 t.test('a file that was truncated, extended, emptied, deleted or replaced by a link is rejected at once', async (t) => {
   const { paths, objects } = await twoFiles('cut')
   const file = readFileSync(paths[0])
-  const isRefused = async (what: string) => {
-    t.equal(await codeOf(app.files.read(objects[0])), 'FILE_ILLEGGIBILE', what)
+  const assertRefused = async (change: string) => {
+    t.equal(await codeOf(app.files.read(objects[0])), 'FILE_ILLEGGIBILE', change)
   }
   for (const length of [0, 16, 65_552, file.length - 1]) {
     writeFileSync(paths[0], file.subarray(0, length))
-    await isRefused(`cut to ${length}`)
+    await assertRefused(`cut to ${length}`)
   }
   writeFileSync(paths[0], Buffer.concat([file, Buffer.alloc(1)]))
-  await isRefused('lengthened')
+  await assertRefused('lengthened')
   unlinkSync(paths[0])
-  await isRefused('removed')
+  await assertRefused('removed')
   copyFileSync(paths[1], `${paths[1]}.x`)
   symlinkSync(`${paths[1]}.x`, paths[0])
   t.equal(await codeOf(app.files.read(objects[0])), 'ARCHIVIO_NON_DISPONIBILE', 'a symbolic link')

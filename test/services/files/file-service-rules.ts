@@ -145,7 +145,7 @@ export async function storageRules (t: Test, environ: Record<string, string> = {
     await rm('gara')
   })
 
-  t.test('a reader that stops early leaves no file open', async (t) => {
+  t.test('a reader that stops early closes the stream of the file', async (t) => {
     const object = await keep(built, randomBytes(10_000_000))
     for (let time = 0; time < 5; time++) {
       const stream = await files.read(object)

@@ -3,11 +3,11 @@ import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { build } from '#test/helper.ts'
 import { hostileFiles, MARK, pngOf } from './hostile.ts'
-import { jpeg, lying, pdfOf, picture, png, webp } from './pictures.ts'
+import { jpeg, withOrientation, pdfOf, picture, png, webp } from './pictures.ts'
 
 // Created first, because the library accepts no other formats after it has decoded an image.
 const files = await hostileFiles()
-const turned = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(lying))
+const turned = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(withOrientation))
 const profiled = await picture().withIccProfile('p3').jpeg().toBuffer()
 const converted = {
   heic: fixture('halves.heic'),
@@ -66,7 +66,7 @@ t.test('an image of any of the eight EXIF orientations is rotated upright', asyn
   await matchesSides(t, (await reencode(turned[2]!)).bytes, ['blue', 'red'])
 })
 
-t.test('colours are converted to the standard profile, and the profile is removed', async (t) => {
+t.test('the colour profile of an image is removed', async (t) => {
   const { bytes } = await reencode(profiled)
   t.equal((await sharp(bytes).metadata()).icc, undefined)
 })

@@ -45,20 +45,20 @@ export async function hostileFiles (): Promise<HostileFile[]> {
 
 function otherFormats (): HostileFile[] {
   const texts: [string, string | Buffer][] = [
-    ['nothing', ''],
+    ['an empty file', ''],
     ['one byte', 'x'],
     ['a text', 'ciao '.repeat(100)],
     ['an SVG', SVG],
     ['an SVG after a byte order mark', `\ufeff${SVG}`],
     ['an SVG that names a file', `<!DOCTYPE x [<!ENTITY e SYSTEM "file:///etc/passwd">]>${SVG}`],
-    ['an SVG that is packed', gzipSync(SVG)],
-    ['a page', HTML],
-    ['a PostScript', '%!PS-Adobe-3.0 EPSF-3.0\n(x) run\n'],
+    ['a compressed SVG', gzipSync(SVG)],
+    ['an HTML page', HTML],
+    ['a PostScript file', '%!PS-Adobe-3.0 EPSF-3.0\n(x) run\n'],
     ['a ZIP', Buffer.from('504b0506000000000000000000000000000000000000', 'hex')],
     ['a program', Buffer.concat([Buffer.from('\x7fELF\x02\x01\x01', 'latin1'), Buffer.alloc(64)])],
     ['a script for ImageMagick', 'push graphic-context\nimage over 0,0 0,0 "https://127.0.0.1/x.jpg"\n'],
     ['an MP4', Buffer.from('000000186674797069736f6d0000020069736f6d61766331', 'hex')],
-    ['a bitmap of Windows', Buffer.concat([Buffer.from('BM'), Buffer.alloc(80, 1)])],
+    ['a Windows bitmap', Buffer.concat([Buffer.from('BM'), Buffer.alloc(80, 1)])],
     ['an icon', Buffer.from('00000100010010100000010020006804000016000000', 'hex')],
     ['a PPM', 'P3\n2 2\n255\n' + '1 2 3 '.repeat(4)],
     ['a PSD', Buffer.concat([Buffer.from('8BPS\0\x01'), Buffer.alloc(40)])],
@@ -117,7 +117,7 @@ function polyglots (photo: Buffer, drawing: Buffer, still: Buffer): HostileFile[
     { what: 'a JPEG with another one behind it', bytes: Buffer.concat([photo, photo, Buffer.from(MARK)]) },
     { what: 'a PNG with an SVG in a text', bytes: withChunk(drawing, 'tEXt', Buffer.from(`Comment\0${SVG}`)) },
     { what: 'a PNG with an SVG behind it', bytes: Buffer.concat([drawing, Buffer.from(SVG)]) },
-    { what: 'a PNG with a chunk of nobody', bytes: withChunk(drawing, 'zzZz', Buffer.from(HTML)) },
+    { what: 'a PNG with an unknown chunk', bytes: withChunk(drawing, 'zzZz', Buffer.from(HTML)) },
     { what: 'a WebP with a page behind it', bytes: Buffer.concat([still, comment]) },
     { what: 'a page before a JPEG', bytes: Buffer.concat([comment, photo]), refusal: FORMAT }
   ]
@@ -131,7 +131,7 @@ async function metadata (photo: Buffer): Promise<HostileFile[]> {
   return [
     { what: 'a JPEG that names its photographer', bytes: await withPlace(MARK) },
     { what: 'a JPEG with XMP', bytes: behindStart(photo, segment(0xe1, xmp)) },
-    { what: 'a JPEG with a huge colour profile that is none', bytes: behindStart(photo, icc) }
+    { what: 'a JPEG with a huge invalid colour profile', bytes: behindStart(photo, icc) }
   ]
 }
 
@@ -154,7 +154,7 @@ export function bombs (): HostileFile[] {
     { what: 'a PNG of 16,000 by 16,000 in black and white', bytes: pngOf(16_000, 16_000, 1, 0), refusal: LARGE },
     { what: 'a PNG of 30,000 by 30,000', bytes: pngOf(30_000, 30_000, 8, 6, Buffer.alloc(0)), refusal: LARGE },
     {
-      what: 'a PNG of two thousand million by one',
+      what: 'a PNG of two billion pixels by one',
       bytes: pngOf(0x7fffffff, 1, 1, 0, Buffer.alloc(0)),
       refusal: /al massimo 50 megapixel|danneggiata/
     },

@@ -22,7 +22,7 @@ export const withPlace = (by: string) => picture().withExif({
 }).jpeg().toBuffer()
 
 /** A photo with one of the eight EXIF orientations. */
-export const lying = (orientation: number) => picture().withMetadata({ orientation }).jpeg().toBuffer()
+export const withOrientation = (orientation: number) => picture().withMetadata({ orientation }).jpeg().toBuffer()
 
 /** A PDF with the images of each page below a line of text, as scanner apps write it. `rotate` turns its pages. */
 export async function pdfOf (pages: readonly (readonly Buffer[])[], rotate = 0): Promise<Buffer> {

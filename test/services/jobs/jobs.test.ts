@@ -230,7 +230,7 @@ t.test('a job with a changed schedule gets a new next time, and a missed run sti
   t.equal((await row()).next_run_at.getUTCMinutes(), 45)
 })
 
-t.test('without a database a scheduled run logs one line, and runs when the database responds', async (t) => {
+t.test('while the jobs table is missing, a scheduled run logs one line, and it runs later', async (t) => {
   const { start, row, sql } = await processes(t)
   const one = start()
   await one.runDue()
@@ -273,8 +273,8 @@ t.test('a run that shutdown interrupted, even a manual one, runs at the next sta
     await begun
     ending.abort()
     fail(new Error('the process ends'))
-    const run1 = await work
-    if (typeof run1 === 'object') await run1.ended
+    const manual = await work
+    if (typeof manual === 'object') await manual.ended
     t.match(await row(), { outcome: 'interrotto', error: null, claimed_by: null, lease_until: null })
     t.match(one.logs, [{ job: 'night', level: 30 }], 'no run has failed')
     await one.runDue()
@@ -289,7 +289,7 @@ t.test('a run that shutdown interrupted, even a manual one, runs at the next sta
 
 const FULL = 'the disk is full: nothing can be written'
 
-t.test('a full disk is logged once for all failing jobs, and once when there is space again', async (t) => {
+t.test('a full disk is logged once for repeated failures, and once when there is space again', async (t) => {
   let room = false
   const { app, call, logs } = await build(t, {}, extraRoutes((app) => app.addJob({
     name: 'prova',

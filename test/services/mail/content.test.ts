@@ -99,7 +99,7 @@ t.test('plainAddress rejects text of a million characters', async (t) => {
   ]) { t.equal(plainAddress(text), undefined) }
 })
 
-t.test('mailbox accepts an address with or without a name', async (t) => {
+t.test('mailbox accepts one address with or without a name, and rejects other text', async (t) => {
   t.same(mailbox('posta@locanda.example'), { name: '', address: 'posta@locanda.example' })
   t.same(mailbox('Locanda del Mare <posta@locanda.example>'), {
     name: 'Locanda del Mare',

@@ -270,7 +270,7 @@ t.test('smtpOptions parses credentials, host, port and TLS mode from the URL', a
   }
 })
 
-t.test('smtpOptions rejects any other URL without leaking it', async (t) => {
+t.test('smtpOptions rejects an invalid URL without leaking its password', async (t) => {
   const urls = [
     'smtp://posta:segreta@127.0.0.1?tls.rejectUnauthorized=false', 'smtp://posta:segreta@127.0.0.1/?logger=true',
     'smtp://posta:segreta@127.0.0.1/cartella', 'smtp://posta:segreta@127.0.0.1#x', 'smtp://posta:segreta%@127.0.0.1',

@@ -93,27 +93,27 @@ t.test('a thread that exits fails only its own task', async (t) => {
 
 t.test('aborting ends a running task and removes a queued one', async (t) => {
   const { pool, run } = open(t)
-  const left = new AbortController()
-  const running = run({ do: 'spin' }, { signal: left.signal })
-  const waiting = run({ do: 'spin' }, { signal: left.signal })
+  const controller = new AbortController()
+  const running = run({ do: 'spin' }, { signal: controller.signal })
+  const waiting = run({ do: 'spin' }, { signal: controller.signal })
   t.same(pool.count(), { running: 1, waiting: 1 })
-  left.abort()
+  controller.abort()
   await t.rejects(running, { code: 'SERVIZIO_OCCUPATO' })
   await t.rejects(waiting, { code: 'SERVIZIO_OCCUPATO' })
-  await t.rejects(run({ do: 'spin' }, { signal: left.signal }), { code: 'SERVIZIO_OCCUPATO' }, 'the task is refused')
+  await t.rejects(run({ do: 'spin' }, { signal: controller.signal }), { code: 'SERVIZIO_OCCUPATO' }, 'refused')
   t.equal(await run({ do: 'echo', value: 1 }), 1)
   t.same(pool.count(), { running: 0, waiting: 0 })
 })
 
 t.test('a full queue refuses the newest task of the caller with the most tasks', async (t) => {
   const { run } = open(t)
-  const left = new AbortController()
-  const { signal } = left
+  const controller = new AbortController()
+  const { signal } = controller
   const held = [1, 2, 3, 4].map(() => run({ do: 'wait', ms: LONG }, { signal }))
   await t.rejects(run({ do: 'look' }), { code: 'SERVIZIO_OCCUPATO' }, 'the caller who fills the queue')
   const other = run({ do: 'look' }, { caller: 'b' })
   await t.rejects(held[3]!, { code: 'SERVIZIO_OCCUPATO', transient: true }, 'its newest task')
-  left.abort()
+  controller.abort()
   await Promise.allSettled(held)
   t.ok(await other)
 })
@@ -129,7 +129,7 @@ t.test('an idle thread ends', async (t) => {
   t.not(next, thread)
 })
 
-t.test('the closing of a pool does not wait for tasks', async (t) => {
+t.test('closing a pool does not wait for tasks', async (t) => {
   const { pool, run } = open(t)
   const spinning = run({ do: 'spin' })
   const waiting = run({ do: 'spin' })
