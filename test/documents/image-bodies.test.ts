@@ -119,7 +119,7 @@ t.test('a booking without a place for the guest is refused, and so are bytes tha
   t.same(fieldsAtFault(await form(place(id), Buffer.from('ciao'))), ['file'])
 })
 
-t.test('a request without a body is a 400', async (t) => {
+t.test('a request without a body gets a 400', async (t) => {
   for (const type of [undefined, 'application/json', 'image/jpeg', 'multipart/form-data']) {
     const headers = { 'x-api-key': API_KEY, ...type && { 'content-type': type } }
     const response = await app.inject({ method: 'POST', url: UPLOAD, headers })

@@ -184,7 +184,7 @@ t.test('when the audit log cannot be written, that booking keeps its images, and
   t.same(await imagesOf(after, one), {})
 })
 
-t.test('the job processes every image, even if there are thousands', async (t) => {
+t.test('the job processes every image, even if there are over a thousand', async (t) => {
   const many = await booked(first, [guest('UNO')])
   const last = await booked(first, [guest('DUE')])
   await first.app.sql`

@@ -173,8 +173,8 @@ t.test('a cursor whose event was deleted is answered with a 410', async (t) => {
   await create(call)
   const all = await read()
   const [first] = all
-  const [place] = all.at(-1)!.cursor.split('-')
-  for (const cursor of ['2000000000-00000000', `${place}-00000000`]) {
+  const [position] = all.at(-1)!.cursor.split('-')
+  for (const cursor of ['2000000000-00000000', `${position}-00000000`]) {
     const response = await call('GET', `${EVENTS}?cursor=${cursor}`)
     t.match(response.json(), { status: 410, codice: 'CURSORE_SCADUTO' }, cursor)
   }
@@ -281,10 +281,10 @@ t.test('a reader whose filter matches no event keeps a valid cursor, and misses 
 })
 
 /** Empties the log of events. */
-const nothingHappened = () => sql`truncate eventi restart identity cascade`
+const emptyLog = () => sql`truncate eventi restart identity cascade`
 
 /** Inserts events that are this number of days old. Returns their cursors. */
-async function happened (...days: number[]): Promise<string[]> {
+async function insertEvents (...days: number[]): Promise<string[]> {
   const rows = await sql<{ cursor: string }[]>`
     insert into eventi (id, tipo, oggetto, quando)
     select gen_random_uuid(), 'prenotazione.creata', 'prenotazione:' || n, now() - days * interval '1 day'
@@ -293,30 +293,30 @@ async function happened (...days: number[]): Promise<string[]> {
   return rows.map(({ cursor }) => cursor)
 }
 
-const places = async () => (await sql<{ posizione: number }[]>`select posizione from eventi order by 1`)
+const positions = async () => (await sql<{ posizione: number }[]>`select posizione from eventi order by 1`)
   .map(({ posizione }) => posizione)
 
 t.test('the cursor of the last event never expires, even when newer events follow', async (t) => {
-  await nothingHappened()
-  const [, last] = await happened(40, 31)
+  await emptyLog()
+  const [, last] = await insertEvents(40, 31)
   await runJob(forgetful, 'old-events')
-  const [next] = await happened(0)
+  const [next] = await insertEvents(0)
   await runJob(forgetful, 'old-events')
-  t.same(await places(), [2, 3])
+  t.same(await positions(), [2, 3])
   t.match((await forgetful.call('GET', `${EVENTS}?cursor=${last}`)).json(), { data: [{ cursor: next }] })
 })
 
 t.test('an old event is kept while an event with an earlier position is kept, so that no gap appears', async (t) => {
-  await nothingHappened()
-  const [first] = await happened(29, 31, 31, 1)
+  await emptyLog()
+  const [first] = await insertEvents(29, 31, 31, 1)
   await runJob(forgetful, 'old-events')
-  t.same(await places(), [1, 2, 3, 4])
+  t.same(await positions(), [1, 2, 3, 4])
   t.match((await forgetful.call('GET', `${EVENTS}?cursor=${first}`)).json(), { data: { length: 3 } })
 })
 
 t.test('a stream whose cursor expires ends, and its client gets a 410 when it reconnects', async (t) => {
-  await nothingHappened()
-  const [, cursor] = await happened(40, 35)
+  await emptyLog()
+  const [, cursor] = await insertEvents(40, 35)
   const address = await listen(forgetful.app)
   const stream = await openStream(t, address, key)
   await stream.hears(`id: ${cursor}\n`)
@@ -552,7 +552,7 @@ t.test('shutdown ends streams', async (t) => {
   await Promise.all([other.app.close(), stream.ended])
 })
 
-t.test('a request that does not explicitly accept a stream gets a page', async (t) => {
+t.test('a request that also accepts another type than a stream, or is a HEAD, gets a page', async (t) => {
   for (const accept of ['*/*', 'application/json', 'application/json, text/event-stream']) {
     const response = await call('GET', '/api/v1/eventi?limit=1', undefined, { accept })
     t.equal(response.json<{ data: Event[] }>().data.length, 1, accept)

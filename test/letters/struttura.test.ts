@@ -268,7 +268,7 @@ t.test('the longest texts fill several pages, and markup in them is printed as t
   t.ok(text.includes('\\;,:"{{ x }}') && text.includes('"}}<b>;'))
 })
 
-t.test('a logo that is deleted while a letter is made is missing from that letter', async (t) => {
+t.test('a letter is made although the logo is deleted meanwhile', async (t) => {
   await putLogo(await png())
   const { read } = app.files
   let isDeleted = false

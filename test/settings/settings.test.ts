@@ -217,7 +217,7 @@ const SIGN_IN = [
   'POST /auth/v1/factors/recovery-codes/verify'
 ]
 
-/** For the tests that switch maintenance on: each begins and ends without maintenance. */
+/** Ends maintenance when the test ends. */
 const off = (t: Test) => t.teardown(() => admin('POST', MAINTENANCE, { enabled: false }))
 
 const { police, server: ledgerHouse, admin: ledgerAdmin, decide } = await ledgerServer(t)
@@ -388,7 +388,7 @@ t.test('during maintenance no new guests are sent to the police, even by an admi
   t.equal((await ledgerHouse.call('POST', INVIO, invio([guest]))).statusCode, 503)
   t.same([police.startedCalls.length, await count()], [begun, before])
   await ledgerAdmin('POST', MAINTENANCE, { enabled: false })
-  t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest is still free')
+  t.equal((await ledgerAdmin('POST', INVIO, invio([guest]))).statusCode, 200, 'the guest can still be sent')
 })
 
 t.test('administrators send guests while the exceptions allow it', async (t) => {

@@ -427,7 +427,7 @@ t.test('a statement whose response is too large is rolled back', async (t) => {
   t.equal((await run('select generate_series(1, 10000)')).json().rowCount, 10_000, 'ten thousand rows are not too many')
 })
 
-t.test('a statement that ignores its cancellation still ends after 10 seconds', async (t) => {
+t.test('a statement that ignores its cancellation is ended', async (t) => {
   const stubborn = `do $$ begin loop
     begin perform pg_sleep(60); exception when query_canceled then null; end; end loop; end $$`
   const both = Promise.all([run('select pg_sleep(60)'), run(stubborn)])

@@ -5,7 +5,7 @@ import { build, type TestApp } from '#test/helper.ts'
 export const PASSWORD = 'una-password-per-le-prove'
 
 interface ConsoleApp extends TestApp {
-  /** Runs a statement as an administrator, with the right password. */
+  /** Runs a statement as an administrator, by default with the right password. */
   run (sql: string, password?: string, name?: string): Promise<LightMyRequestResponse>
 }
 

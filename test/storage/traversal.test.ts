@@ -125,7 +125,7 @@ function isAllowed (path: string, root: string, folder: string): boolean {
   return HEADS.some((head) => path.startsWith(join(folder, head)))
 }
 
-/** Sends every kind of request once, so that all modules are loaded. */
+/** Sends a few requests, so that modules are loaded. */
 async function prepare (address: string, folder: string) {
   const headers = { 'x-api-key': API_KEY }
   const object = (name: string) => `${address}/storage/v1/object/authenticated/public/${name}`
