@@ -9,7 +9,7 @@ const HOW_MANY = 0x110000 - SURROGATES
  * characters, which takes a second and 200 MB per process (4.10).
  */
 export const anyCharacter = fc.nat(HOW_MANY - 1).map(
-  (place) => String.fromCodePoint(place < FIRST_SURROGATE ? place : place + SURROGATES),
+  (index) => String.fromCodePoint(index < FIRST_SURROGATE ? index : index + SURROGATES),
   (text) => {
     const characters = typeof text === 'string' && text.isWellFormed() ? [...text] : []
     if (characters.length !== 1) throw new Error('not one character')

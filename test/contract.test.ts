@@ -442,7 +442,7 @@ t.test('every error of the catalogue exists in the code, and is listed once', as
   t.equal(new Set(codes).size, codes.length)
 })
 
-t.test('the errors page has an anchor for each code, and its links exist', async (t) => {
+t.test('the errors page has an anchor for each code, and the paths that it names exist', async (t) => {
   const page = await app.inject('/docs/errori')
   t.equal(page.statusCode, 200)
   t.match(page.headers, {

@@ -86,7 +86,7 @@ t.test('the lock file pins each package by hash and names no registry', async (t
   const { '': _, ...packages } = JSON.parse(read('package-lock.json')).packages as Record<string, LockedPackage>
   const wrong = Object.entries(packages).filter(([, { resolved, integrity }]) =>
     resolved !== undefined || !integrity?.startsWith('sha512-'))
-  t.same(wrong.map(([place]) => place), [])
+  t.same(wrong.map(([name]) => name), [])
   t.ok(Object.keys(packages).length > 500, 'the packages are found')
 })
 

@@ -21,22 +21,22 @@ export interface Schema {
 export function * walk (
   schema: Schema,
   shared: Record<string, Schema>,
-  place = ''
-): Generator<[place: string, schema: Schema]> {
+  path = ''
+): Generator<[path: string, schema: Schema]> {
   const { $ref } = schema
   if ($ref !== undefined) {
     const target = shared[$ref.replace(/#$/, '')]
-    if (target === undefined) throw new Error(`${place}: no schema is called ${$ref}`)
-    yield * walk(target, shared, place)
+    if (target === undefined) throw new Error(`${path}: no schema is called ${$ref}`)
+    yield * walk(target, shared, path)
     return
   }
-  yield [place, schema]
+  yield [path, schema]
   for (const [name, property] of Object.entries(schema.properties ?? {})) {
-    yield * walk(property, shared, place === '' ? name : `${place}.${name}`)
+    yield * walk(property, shared, path === '' ? name : `${path}.${name}`)
   }
-  if (schema.items) yield * walk(schema.items, shared, `${place}[]`)
+  if (schema.items) yield * walk(schema.items, shared, `${path}[]`)
   for (const part of [schema.anyOf, schema.oneOf, schema.allOf].flatMap((parts) => parts ?? [])) {
-    yield * walk(part, shared, place)
+    yield * walk(part, shared, path)
   }
 }
 

@@ -360,7 +360,7 @@ t.test('a database of a newer version ends the start with one line, and is not c
   t.same(await sql`select from users`, [])
 })
 
-t.test('one of two servers that start on an older database upgrades it, and logs both migrations', async (t) => {
+t.test('one of two servers that start on an older database upgrades it, and logs from and to', async (t) => {
   const { url, sql } = await testDatabase(t, true)
   await sql.begin((tx) => applyMigrations(tx, knownMigrations().slice(0, 1)))
   const environ = { API_KEY, DATABASE_URL: url, MASTER_KEY, ...ADMIN }

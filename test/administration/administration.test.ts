@@ -126,7 +126,7 @@ t.test('the first page', async (t) => {
     t.equal(body.split('&lt;img src=x onerror=&quot;alert(1)&quot;&gt;&#39;&amp;amp;').length, 3)
   })
 
-  t.test('is read-only, and is not part of the API description', async (t) => {
+  t.test('is not part of the API description, and requires the cookies', async (t) => {
     t.same(Object.keys((await app.inject('/openapi.json')).json().paths).filter((path) => path.startsWith('/ad/')), [])
     t.equal((await call('GET', '/ad/')).statusCode, 401)
   })

@@ -72,7 +72,7 @@ t.test('the cookies of the pages', async (t) => {
     const wrong: Record<string, string> = {
       'another mac': own(`${id}.${turned(mac)}`),
       'another id': own(`${turned(id)}.${mac}`),
-      "an id of nobody's, rightly signed": own(
+      'an unknown id, rightly signed': own(
         signed(randomBytes(16).toString('hex'), createKeys(master).derive('admin-cookie'))
       ),
       "another installation's secret": own(signed(id, createKeys(randomBytes(32)).derive('admin-cookie'))),

@@ -46,7 +46,7 @@ t.test('a code of the app may contain blanks and dashes', async (t) => {
   }
 })
 
-t.test('a person with only a security key signs in with a recovery code, or enters a key', async (t) => {
+t.test('a person with only a security key signs in with a recovery code, or is told to enter a key', async (t) => {
   const { client, person: { id, email }, app: key } = await personWithApp(server)
   const login = ['login', '--email', email]
   // WebAuthn needs a domain, but this server has an IP address.
@@ -82,7 +82,7 @@ t.test('on the server the tool creates an administrator, who can sign in at once
   t.notMatch(JSON.stringify(logs), NEW_PASSWORD)
 })
 
-t.test('a new password ends the person\'s sessions and keys, and an option the second factors', async (t) => {
+t.test('a new password ends the person\'s sessions, and an option removes the second factors', async (t) => {
   const person = await server.person({ app_metadata: { role: 'admin' } })
   const before = await server.signedIn(person)
   await enrolApp(before, 'Telefono')

@@ -293,7 +293,7 @@ t.test(
   }
 )
 
-t.test('after a refusal of the provider, in both error formats, the tool exits with 3 and stores no key', async (t) => {
+t.test('after a refusal of the provider, in either format, the tool exits with 3 or 1 and stores no key', async (t) => {
   const refusal = (status: number, error_code: string, headers = {}): Reply =>
     ({ status, headers, body: { code: status, error_code, msg: 'x' } })
   const older = { status: 400, body: { code: 'invalid_credentials', message: 'Invalid login credentials' } }

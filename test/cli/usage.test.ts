@@ -22,7 +22,7 @@ const certificate = selfSigned(folder, 'IP:127.0.0.1')
 const skip = certificate === undefined ? 'openssl is not installed: no certificate to test with' : false
 const EMPTY = { body: { data: [] } }
 
-t.test('every command, and the whole program, has Italian help on standard output', async (t) => {
+t.test('the listed commands and the whole program have Italian help on standard output', async (t) => {
   const { act } = user(t)
   for (const command of [[], ['prenotazioni'], ['alloggiati'], ...COMMANDS]) {
     const { code, stdout, stderr } = await act([...command, '--help'])
@@ -122,7 +122,7 @@ t.test('a real Send is refused, for a file, a booking and standard input', async
   }
 })
 
-t.test('the real process exits with these codes, and separates results from errors', async (t) => {
+t.test('the real process exits with 0, 2 or 3, and separates results from errors', async (t) => {
   const { run } = user(t)
   t.match(await run(['--help']), { code: 0, stdout: /^Uso: locanda/, stderr: '' })
   t.match(await run(['prenotazzioni']), { code: 2, stdout: '', stderr: /^Errore: [^\n]+\n$/ })

@@ -27,8 +27,8 @@ export function exactly<Body> (t: Test, response: LightMyRequestResponse, status
 }
 
 /** The paths at which a value differs from the expected one. */
-export function differences (value: unknown, wanted: Wanted, place = ''): string[] {
-  const differs = [`${place}: ${JSON.stringify(value)}`]
+export function differences (value: unknown, wanted: Wanted, path = ''): string[] {
+  const differs = [`${path}: ${JSON.stringify(value)}`]
   if (wanted instanceof RegExp) return typeof value === 'string' && wanted.test(value) ? [] : differs
   if (typeof wanted === 'function') return wanted(value) ? [] : differs
   if (typeof wanted !== 'object' || wanted === null) return value === wanted ? [] : differs
@@ -36,7 +36,7 @@ export function differences (value: unknown, wanted: Wanted, place = ''): string
   const given = value as Readonly<Record<string, unknown>>
   const fields = wanted as WantedFields
   return [...new Set([...Object.keys(given), ...Object.keys(fields)])].flatMap((name) => {
-    const inner = `${place}.${name}`
+    const inner = `${path}.${name}`
     if (!(name in fields)) return [`${inner} is too much`]
     return name in given ? differences(given[name], fields[name]!, inner) : [`${inner} is missing`]
   })

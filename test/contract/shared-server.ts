@@ -47,7 +47,7 @@ export async function startSharedServer (
     failing(app)
   })
   const { app } = server
-  const with_ = (credentials: Record<string, string>): CallerRequest => (method = 'GET', url, payload, headers) =>
+  const asCaller = (credentials: Record<string, string>): CallerRequest => (method = 'GET', url, payload, headers) =>
     app.inject({ method, url, headers: { ...credentials, ...headers }, ...(payload && { payload }) })
   const bearer = (token: string) => ({ authorization: `Bearer ${token}` })
   const anna = await signIn(app, 'anna', 'operator')
@@ -55,10 +55,10 @@ export async function startSharedServer (
     ...server,
     t,
     smtp,
-    key: with_({ 'x-api-key': API_KEY }),
-    admin: with_(bearer((await signIn(app, 'capo', 'admin')).access_token)),
-    operator: with_(bearer(anna.access_token)),
-    nobody: with_({}),
+    key: asCaller({ 'x-api-key': API_KEY }),
+    admin: asCaller(bearer((await signIn(app, 'capo', 'admin')).access_token)),
+    operator: asCaller(bearer(anna.access_token)),
+    nobody: asCaller({}),
     operatorId: anna.user.id
   }
 }

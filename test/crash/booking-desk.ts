@@ -7,7 +7,7 @@ import type { SeededRandom } from './seeded-random.ts'
 /** Number of bookings created per day. */
 const ARRIVALS = 3
 /** The status and code that `check-records.ts` reads, for each outcome in the day's response. */
-const SAID: Record<string, { status: number, codice?: string }> = {
+const RESULTS: Record<string, { status: number, codice?: string }> = {
   acquisita: { status: 200 },
   non_inviata: { status: 422, codice: 'NON_INVIATA' },
   rifiutata: { status: 422, codice: 'RIFIUTATA' }
@@ -104,7 +104,7 @@ export function bookingDesk ({ random, ask, newGuests, note }: Surroundings) {
       note({
         guests: guests.map(({ n }) => n),
         status: undefined,
-        ...SAID[stato],
+        ...RESULTS[stato],
         ...(ricevute?.[0] === undefined ? {} : { ricevuta: ricevute[0] })
       })
     }

@@ -8,7 +8,7 @@ export interface Cluster {
   url: string
   /** The postmaster's PID file. */
   pidFile: string
-  /** Kills the postmaster, as in a power cut. Returns false when none is running. */
+  /** Kills the postmaster with SIGKILL. Returns false when none is running. */
   kill (): boolean
   /** Log lines about starts and stops of PostgreSQL. */
   said (): readonly string[]

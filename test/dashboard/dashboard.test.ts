@@ -88,14 +88,14 @@ t.test('the counts match the bookings while two servers create, change and delet
   const country = fc.constantFrom(ITALY, GERMANY, FRANCE)
   const step = fc.oneof(
     fc.record({ kind: fc.constant('create' as const), country }),
-    fc.record({ kind: fc.constant('move' as const), place: fc.nat(), country }),
-    fc.record({ kind: fc.constant('delete' as const), places: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }) })
+    fc.record({ kind: fc.constant('move' as const), index: fc.nat(), country }),
+    fc.record({ kind: fc.constant('delete' as const), indices: fc.array(fc.nat(), { minLength: 1, maxLength: 4 }) })
   )
   const ids: number[] = []
   await fc.assert(
     fc.asyncProperty(fc.array(step, { minLength: 2, maxLength: 10 }), async (steps) => {
       const known = [...ids]
-      const at = (place: number) => known[place % Math.max(known.length, 1)] ?? 1
+      const at = (index: number) => known[index % Math.max(known.length, 1)] ?? 1
       const responses = await Promise.all(steps.map(async (each, i) => {
         const server = i % 2 === 0 ? first : second
         if (each.kind === 'create') {

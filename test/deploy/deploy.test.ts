@@ -26,7 +26,7 @@ const NOT_OURS = ['up']
 
 const shipped = (name: string) => readFileSync(join(SHIPPED, name), 'utf8')
 
-/** Metric names in expressions: names before a selector, bracket or operator, without functions and labels. */
+/** Metric names in expressions: all of this product, and those of the process before a bracket. */
 function metricsIn (text: string): string[] {
   return [...new Set(text.match(/\b(?:locanda_\w+|process_[a-z_]+(?=[{[]))/g))].filter((name) => !NOT_OURS.includes(name))
 }
@@ -228,7 +228,7 @@ t.test('the server starts with the files that the Containerfile copies', async (
   t.match(await (await fetch(`${await server.ready}/health/ready`)).json(), { stato: 'ok' })
 })
 
-t.test('the server accepts the environments of the unit and of the compose file', async (t) => {
+t.test('the server accepts the environment of the unit, and knows the variables of the compose file', async (t) => {
   const known = shipped('../.env.example').match(/^[A-Z0-9_]+(?==)/gm)!
   const ofUnit = [...shipped('locanda@.service').matchAll(/^Environment=(.*)$/gm)]
     .flatMap(([, words]) => words!.replaceAll('%i', '3001').split(' '))

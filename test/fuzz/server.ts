@@ -11,7 +11,7 @@ import { API_KEY } from '#test/helper.ts'
 import { startServer } from '#test/running-server.ts'
 import { startSmtp } from '#test/smtp.ts'
 
-/** A server process with all features enabled. */
+/** A server process with optional features enabled. */
 interface FuzzServer {
   address: string
   apiKey: string

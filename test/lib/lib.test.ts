@@ -64,7 +64,7 @@ t.test('the error of an unsafe URL does not repeat it', async (t) => {
   t.throws(() => safeAddress('http://utente:segreta@servizio.example/'), { message: /^(?!.*(?:segreta|example))/ })
 })
 
-t.test("the real service's URL is in the WSDL, and not in the code", async (t) => {
+t.test("the real service's URL is not in the code of the SOAP client", async (t) => {
   const folder = new URL('../../src/alloggiati/service/soap/', import.meta.url)
   const sources = readdirSync(folder).filter((name) => name.endsWith('.ts'))
   t.ok(sources.length > 0)

@@ -107,9 +107,9 @@ const FAILURES: [failure: string, handle: typeof state.handle, told: Told, times
   ['an error with the status 200',
     (_, response) => json(response, { status: 'error', message: 'Anna' }), [502, 'MOTORE_PDF_RIFIUTA'], 1],
   ['a wrong key', (_, response) => json(response, { status: 'error' }, 401), [502, 'MOTORE_PDF_RIFIUTA'], 1],
-  ['too much at a time',
+  ['too many requests',
     (_, response) => { response.writeHead(429, { 'retry-after': '0' }).end() }, [503, 'MOTORE_PDF_OCCUPATO'], 2],
-  ['a failure of its own',
+  ['a failure of the engine',
     (_, response) => { response.writeHead(502).end('bad gateway') }, [503, 'MOTORE_PDF_IRRAGGIUNGIBILE'], 1],
   ['a page for people',
     (_, response) => { response.writeHead(200, { 'content-type': 'text/html' }).end('<html>Anna</html>') },
@@ -121,7 +121,7 @@ const FAILURES: [failure: string, handle: typeof state.handle, told: Told, times
   ['a connection that is cut', (_, response) => { response.destroy() }, [503, 'MOTORE_PDF_IRRAGGIUNGIBILE'], 1],
   ['a success without an address',
     (_, response) => json(response, { status: 'success' }), [502, 'MOTORE_PDF_INCOMPRENSIBILE'], 1],
-  ['an address of a host behind our walls',
+  ['the address of an internal host',
     (_, response) => json(response, {
       status: 'success', download_url: 'http://127.0.0.2:9/x', transaction_ref: REFERENCE
     }),

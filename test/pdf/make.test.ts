@@ -92,7 +92,7 @@ for (const [lingua, expected] of Object.entries(LETTERS)) {
   })
 }
 
-t.test('Italian addresses one guest in the singular, and other texts are the same', async (t) => {
+t.test('Italian addresses one guest in the singular, and other languages have one text', async (t) => {
   const letterFor = (ospiti: number | undefined, lingua = 'IT') => letterData({
     nome_ospite: 'Anna Bianchi', lingua, data: '2026-11-23', struttura: {}, ospiti
   }).data

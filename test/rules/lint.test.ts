@@ -29,7 +29,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['schemas do not import drizzle', 'schemas/paging.ts', '#drizzle/tables/mail.ts', /schemas imports no other folder/],
   ['drizzle does not import src', 'drizzle/tables/mail.ts', '#src/lib/time.ts', /drizzle imports schemas only/],
   ['an area does not import the tables of another', 'src/bookings/guests.ts', '#drizzle/tables/identity.ts', TABLE],
-  ['the administration does not either', 'src/administration/plugin.ts', '#drizzle/tables/bookings.ts', TABLE],
+  ['the administration imports no area table', 'src/administration/plugin.ts', '#drizzle/tables/bookings.ts', TABLE],
   ['a service does not import the table of another', 'src/services/mail/queue.ts', '#drizzle/tables/audit.ts', TABLE],
   ['the HTTP edge imports no table', 'src/http/rate-limits.ts', '#drizzle/tables/mail.ts', TABLE],
   ['the database imports no table', 'src/database/connect.ts', '#drizzle/tables/mail.ts', TABLE],
@@ -39,9 +39,9 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['the rules do not import the ledger', 'src/alloggiati/rules/validate.ts', '../ledger/sending/carry-out.ts', /records does not import/],
   ['the tables do not import the ledger', 'src/alloggiati/tables/tabella.ts', '../ledger/sending/carry-out.ts', /records does not import/],
   ['production does not import tests', 'src/lib/time.ts', '#test/days.ts', /import no tests/],
-  ['an area yet to come imports only an index', 'src/reports/plugin.ts', '#src/identity/plugin.ts', INDEX],
-  ['a future area is on a lower floor than others', 'src/pdf/plugin.ts', '#src/alloggiati/index.ts', LOWER],
-  ['an area yet to come has its own tables only', 'src/letters/plugin.ts', '#drizzle/tables/bookings.ts', TABLE]
+  ['the reports import only the index of an area', 'src/reports/plugin.ts', '#src/identity/plugin.ts', INDEX],
+  ['PDFs are on a lower floor than the areas', 'src/pdf/plugin.ts', '#src/alloggiati/index.ts', LOWER],
+  ['the letters import no table of another area', 'src/letters/plugin.ts', '#drizzle/tables/bookings.ts', TABLE]
 ]
 
 /** The file's text, or empty if the area does not exist yet. */

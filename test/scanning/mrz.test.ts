@@ -59,7 +59,7 @@ const refused: [title: string, lines: string[], campi: string[], text: RegExp][]
   ['a Swiss driving licence', ['CTD718D<<', ...CARD.slice(1)], ['lines[0]'], /ha 9 caratteri/],
   ['another character', PASSPORT.with(1, PASSPORT[1]!.replace('U', '!')), ['lines[1]'], /«!»/],
   ['a letter with an accent', PASSPORT.with(0, PASSPORT[0]!.replace('E', 'É')), ['lines[0]'], /«É»/],
-  ['a letter with two upper-case letters', CARD.with(2, CARD[2]!.slice(1).replace('S', 'ß')), ['lines[2]'], /«ß»/],
+  ['a letter whose upper case has two letters', CARD.with(2, CARD[2]!.slice(1).replace('S', 'ß')), ['lines[2]'], /«ß»/],
   ['a control character', PASSPORT.with(0, PASSPORT[0]!.replace('E', '\u0001')), ['lines[0]'], /U\+0001/],
   ['a blank inside', PASSPORT.with(0, PASSPORT[0]!.replace('<', ' ')), ['lines[0]'], /U\+0020/],
   ['an empty line', PASSPORT.with(0, ''), ['lines[0]'], /ha 0 caratteri/],
@@ -348,9 +348,9 @@ t.test('one wrong character of a checked field is detected exactly when the sum 
   }))
   fc.assert(fc.property(changed, ({ layout, lines, field, at, char }) => {
     const [line, from, to] = layout.fields[field]!
-    const place = from + at % (to - from)
-    const before = lines[line]![place]!
-    const wrong = lines.with(line, lines[line]!.slice(0, place) + char + lines[line]!.slice(place + 1))
+    const position = from + at % (to - from)
+    const before = lines[line]![position]!
+    const wrong = lines.with(line, lines[line]!.slice(0, position) + char + lines[line]!.slice(position + 1))
     const { checks, valid } = parseZone(layout, wrong, TODAY)
     const isDetected = (valueOf(before) - valueOf(char)) % 10 !== 0
     return checks[CHECK_OF[field]] === !isDetected && valid === !isDetected

@@ -26,7 +26,7 @@ t.test('the tour of the README', async (t) => {
   const server = serverProcess(t, { DATABASE_URL, PORT: String(port), ...ADMIN })
   const url = await server.ready
 
-  t.test('completes, and no user or session remains', async (t) => {
+  t.test('completes, and no operator or session remains', async (t) => {
     const { code, stdout, stderr } = await tour(url, ADMIN)
     t.same([code, stderr], [0, ''])
     const operator = /creato (giro-[0-9a-f]{8}@example\.org)/.exec(stdout)?.[1]

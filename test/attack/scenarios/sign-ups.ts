@@ -5,7 +5,7 @@ import { startTarget } from '../target.ts'
 
 const ADMINISTRATORS = 38
 
-/** Sends many sign-ups from a thousand IP addresses, while administrators sign in. */
+/** Sends many sign-ups from up to ten thousand IP addresses, while administrators sign in. */
 export const signUps: Scenario = {
   name: 'sign-ups while administrators sign in',
   async run () {

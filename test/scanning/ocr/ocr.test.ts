@@ -96,7 +96,7 @@ t.test('accepts gray, transparent, two-colour and one-pixel images', async (t) =
   }
 })
 
-t.test('the response for noise has no text, and noise never reaches the text reader', async (t) => {
+t.test('the response for noise has no text', async (t) => {
   const response = await ocr(await jpegNoise())
   t.same(response.json(), { text: '', mrz: null, zone: [], avvisi: [] })
 })

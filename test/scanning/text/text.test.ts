@@ -165,10 +165,10 @@ const FAULTS: Record<string, ['google-vision' | 'ocr-space', Behaviour, number, 
   'a key that Google does not know': [
     'google-vision', google.refusal(400, 'API_KEY_INVALID'), 502, 'OCR_CREDENZIALI_RIFIUTATE'
   ],
-  'a key that may not': ['google-vision', google.refusal(403, 'SERVICE_DISABLED'), 502, 'OCR_CREDENZIALI_RIFIUTATE'],
+  'a key without right': ['google-vision', google.refusal(403, 'SERVICE_DISABLED'), 502, 'OCR_CREDENZIALI_RIFIUTATE'],
   'a picture that Google refuses': ['google-vision', google.ofPicture(3), 502, 'OCR_RISPOSTA_NON_VALIDA'],
-  'an answer that is none': ['google-vision', { status: 200, body: '<html>' }, 502, 'OCR_RISPOSTA_NON_VALIDA'],
-  'a text that is none': [
+  'an answer that is not JSON': ['google-vision', { status: 200, body: '<html>' }, 502, 'OCR_RISPOSTA_NON_VALIDA'],
+  'a text that is not a string': [
     'google-vision', { status: 200, body: { responses: [{ fullTextAnnotation: { text: 7 } }] } }, 502,
     'OCR_RISPOSTA_NON_VALIDA'
   ],
