@@ -21,8 +21,8 @@ const WARM_UPS = 150
 const SENDS = 40
 /** Number of past days to reconcile. */
 const DAYS = 40
-/** Number of requests per latency measurement. */
-const CONCURRENCY = 20
+/** Number of sequential requests per latency measurement. */
+const TURNS = 20
 const ROUNDS = 3
 
 /** Measures the ledger on a database of 300,000 submissions and 1,000,000 rows. */
@@ -84,7 +84,7 @@ async function dispatches (server: Running, police: StandIn, bare: Running): Pro
     })
     if (!response.ok) throw new Error(`invio: ${response.status} ${await response.text()}`)
   }
-  const peer = await latency(bare, BARE, CONCURRENCY)
+  const peer = await latency(bare, BARE, TURNS)
   return against(10, 'ledger: dispatch', amounts.slice(WARM_UPS), peer)
 }
 
@@ -103,7 +103,7 @@ async function reconciliation (
       await reconcileDay(context, { account: context.service.account, day })
     }
     return within(20, await interleaved("ledger: one day's reconciliation / a bare statement",
-      reconcile, () => latency(bare, BARE, CONCURRENCY), { rounds: DAYS, warmUps: DAYS }))
+      reconcile, () => latency(bare, BARE, TURNS), { rounds: DAYS, warmUps: DAYS }))
   } finally {
     await app.close()
   }

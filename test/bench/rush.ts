@@ -120,7 +120,7 @@ function guestsOf (n: number) {
   return [2 * n, 2 * n + 1].map((one) => guestNo(one, { numero_documento: `CA${10_000 + one}AA` }))
 }
 
-/** Waits until the police has acquired this number of rows, or a timeout. */
+/** Waits until the police has acquired this number of rows. Throws after ten minutes. */
 async function acquired (police: StandIn, rows: number): Promise<void> {
   const limit = performance.now() + 600_000
   while (police.acquired().length < rows) {

@@ -104,8 +104,8 @@ t.test('the counts match the bookings while two servers create, change and delet
           return 201
         }
         const response = each.kind === 'move'
-          ? await server.call('PUT', `/api/v1/prenotazioni/${at(each.place)}`, { paese_id: each.country })
-          : await server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: each.places.map(at) })
+          ? await server.call('PUT', `/api/v1/prenotazioni/${at(each.index)}`, { paese_id: each.country })
+          : await server.call('POST', '/api/v1/prenotazioni/delete-bulk', { ids: each.indices.map(at) })
         return response.statusCode
       }))
       t.notOk(responses.some((status) => status >= 500), String(responses))

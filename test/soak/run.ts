@@ -55,15 +55,15 @@ export async function soak (minutes: number, seed: number): Promise<SoakResult> 
     const from = await addWebhook(caller, surroundings)
     const pace = paced(SUBMISSION_MS, caller, disturbances.now)
     const sending = sendingClients(random, () => lives.current && pace(lives.current))
-    const with_ = { ask: caller.ask, surprise: caller.surprise, random, admin: surroundings.admin }
+    const common = { ask: caller.ask, surprise: caller.surprise, random, admin: surroundings.admin }
     const count = (status: number | undefined, since: number) => {
       caller.count('GET /api/v1/eventi (stream)', status, since)
     }
-    const streams = { ...with_, address, now: disturbances.now, count }
-    const [following, mailing] = [follower(streams), mails(with_)]
+    const streams = { ...common, address, now: disturbances.now, count }
+    const [following, mailing] = [follower(streams), mails(common)]
     const clients = [
-      following, mailing, bookings(with_), lists(with_), await documents(with_), letters(with_), reports(with_),
-      scans(with_), people(with_), hangUps(with_, address),
+      following, mailing, bookings(common), lists(common), await documents(common), letters(common), reports(common),
+      scans(common), people(common), hangUps(common, address),
       ...Array.from({ length: LISTENERS }, () => listeners(streams))
     ]
     const working = [
@@ -110,8 +110,8 @@ async function addWebhook (
 ): Promise<number> {
   const made = await ask('POST', '/api/v1/webhooks', { body: { url: receiver.url }, headers: admin, expected: [201] })
   if (!made) throw new Error('the webhook could not be made')
-  const [{ place }] = await sql<[{ place: number }]>`select coalesce(max(posizione), 0) as place from eventi`
-  return place
+  const [{ position }] = await sql<[{ position: number }]>`select coalesce(max(posizione), 0) as position from eventi`
+  return position
 }
 
 function judgeResponses ({ classes, excused, surprises }: ResponseCounts, lives: Lives): Finding {
