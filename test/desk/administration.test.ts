@@ -19,7 +19,7 @@ t.test('the page shows retention times and the state of the backups', async (t) 
   t.match(admin.page().body, `href="${DATA}"`)
   await admin.open(DATA)
   t.match(admin.page().body, '3 giorni dopo la ricevuta della Polizia <code>IMAGE_RETENTION_DAYS')
-  t.match(admin.page().body, '21 giorni dopo la ricevuta della Polizia <code>ERASE_AFTER_DAYS')
+  t.match(admin.page().body, '21 giorni dopo la fine dell’invio <code>ERASE_AFTER_DAYS')
   t.match(admin.page().body, /Nessuna copia di sicurezza.*BACKUP_DIR/s)
 
   const folder = temporaryFolder(t)

@@ -7,17 +7,17 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 9044, files: 102 },
-  { folders: ['src/identity'], lines: 13_112, files: 127 },
-  { folders: ['src/alloggiati'], lines: 15_254, files: 128 },
-  { folders: ['src/backup', 'src/events'], lines: 3021, files: 28 },
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 9057, files: 102 },
+  { folders: ['src/identity'], lines: 13_150, files: 127 },
+  { folders: ['src/alloggiati'], lines: 15_320, files: 128 },
+  { folders: ['src/backup', 'src/events'], lines: 3033, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1299, files: 20 },
-  { folders: ['src/pdf'], lines: 4754, files: 60 },
-  { folders: ['src/scanning'], lines: 4193, files: 57 },
-  { folders: ['src/cli'], lines: 1726, files: 20 },
-  { folders: ['src/desk'], lines: 11_145, files: 91 },
-  { folders: ['src'], lines: 74_793, files: 787 },
-  { folders: ['test'], lines: 72_640, files: 462 }
+  { folders: ['src/pdf'], lines: 4770, files: 60 },
+  { folders: ['src/scanning'], lines: 4206, files: 57 },
+  { folders: ['src/cli'], lines: 1727, files: 20 },
+  { folders: ['src/desk'], lines: 11_329, files: 92 },
+  { folders: ['src'], lines: 75_159, files: 788 },
+  { folders: ['test'], lines: 72_813, files: 462 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

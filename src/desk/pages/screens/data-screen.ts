@@ -80,7 +80,7 @@ function retention ({ language }: Desk, config: Config): Html {
 <table><tbody>
 ${row(texts.images, html`${fill(texts.afterReceipt, days(images))} <code>IMAGE_RETENTION_DAYS</code>`)}${
   row(texts.scans, html`${fill(texts.afterSaving, days(Math.max(1, images)))} <code>IMAGE_RETENTION_DAYS</code>`)}${
-  row(texts.records, html`${fill(texts.afterReceipt, days(records))} <code>ERASE_AFTER_DAYS</code>`)}${
+  row(texts.records, html`${fill(texts.afterSubmission, days(records))} <code>ERASE_AFTER_DAYS</code>`)}${
   row(texts.bookings, html`${texts.untilDeleted}`)}${
   row(texts.events, html`${days(30)}`)}${
   row(texts.copies, html`${texts.copiesKept}`)}</tbody></table>
