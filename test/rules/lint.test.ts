@@ -44,8 +44,7 @@ const forbidden: [rule: string, file: string, imported: string, message: RegExp]
   ['the letters import no table of another area', 'src/letters/plugin.ts', '#drizzle/tables/bookings.ts', TABLE]
 ]
 
-/** The file's text, or empty if the area does not exist yet. */
-const copy = (file: string) => readFile(`${ROOT}/${file}`, 'utf8').catch(() => '')
+const copy = (file: string) => readFile(`${ROOT}/${file}`, 'utf8')
 
 const linesOf = (imported: string) =>
   [`import '${imported}'`, `import type { X } from '${imported}'`, `await import('${imported}')`]

@@ -61,7 +61,7 @@ export default fp<{ config: Config }>(async function openapi (app, { config }) {
             type: 'http',
             scheme: 'bearer',
             bearerFormat: 'JWT',
-            description: 'Il token di una persona, verificato secondo RFC 8725: algoritmo, emittente, scadenza'
+            description: 'Il token di una persona, verificato secondo RFC8725: algoritmo, emittente, scadenza'
           }
         }
       }
