@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises'
 import type { Page } from 'playwright-core'
 import t, { type Test } from 'tap'
 import type { Invio } from '#schemas/invio.ts'
@@ -59,7 +60,7 @@ t.test('the day of a host', { skip }, async (t) => {
     await saveGuests(call, id, [guest(90)])
     await page.goto(`${url}/oggi/invio?giorno=${DAY}&prenotazione=${id}`)
     await page.dblclick('form[action="/oggi/invio"] button')
-    await page.waitForURL(/\/oggi\/esito/)
+    await urlMatches(page, /\/oggi\/esito/)
     t.equal((await submissionsOf(server, id)).length, 1)
   })
 
@@ -197,9 +198,18 @@ async function fillSignIn (page: Page, email: string): Promise<void> {
   await page.click('form[action="/auth/accedi"] button')
 }
 
+/** Polls the URL. `waitForURL` fails when the second submit of a double click aborts the first navigation. */
+async function urlMatches (page: Page, pattern: RegExp): Promise<void> {
+  for (let tries = 0; !pattern.test(page.url()); tries++) {
+    if (tries === 300) throw new Error(`the page is still ${page.url()}`)
+    await sleep(100)
+  }
+  await page.waitForLoadState()
+}
+
 /** The booking whose page is opened after its creation. */
 async function bookingOf (page: Page): Promise<number> {
-  await page.waitForURL(/\/prenotazioni\/\d+\?esito=creato/)
+  await urlMatches(page, /\/prenotazioni\/\d+\?esito=creato/)
   return Number(/\d+/.exec(new URL(page.url()).pathname)![0])
 }
 
