@@ -24,8 +24,8 @@ export class TabellaError extends Error {
 
 /**
  * Checks of a download. `header` is the start of the first row, from the WS manual (p. 18) for apartments and from the
- * live service for the other tables. `minRows` rejects an empty or truncated download. It is below the row count of the
- * bundled tables (11 294 comuni, 236 states, 95 documents), because the tables may shrink.
+ * live service for the other tables. `minRows` rejects an empty or truncated download. For places and documents it is
+ * below the bundled row count (11 294 comuni, 236 states, 95 documents), because these tables may shrink.
  */
 const EXPECTED: Record<TipoTabella, { header: string, code: RegExp, minRows: number }> = {
   Luoghi: { header: 'Codice;Descrizione;Provincia;DataFineVal', code: /^[14]\d{8}$/, minRows: 10_000 },
@@ -40,7 +40,7 @@ const FIRST_ROW = 2
 
 /**
  * Parses the CSVs of the service's `Tabella` operation: `;` between fields, LF or CRLF between rows, a header row.
- * @throws TabellaError for a missing table, an unexpected header, row count, code or date, or a duplicate code
+ * @throws TabellaError for a missing table, an unexpected header, too few rows, or an invalid row
  */
 export function parseTabelle (csvs: Csvs): TablesData {
   return {

@@ -2,16 +2,19 @@ import type { PrenotazioneDellaGiornata } from '#schemas/giornata.ts'
 import type { StayWithGuests } from '#src/bookings/index.ts'
 import type { AcceptedList } from '../../rules/validate.ts'
 
-/** A booking of the day. `ready` has the guests that can be sent. It is null unless the booking is `pronta`. */
+/** The entry of a booking in the day overview. */
 export interface DayBooking extends PrenotazioneDellaGiornata {
   nights: number
-  /** Each guest's place in the booking. Undefined if the line has all guests. */
+  /** For each guest of the entry, the guest's place in the booking. Undefined if the entry has all guests. */
   places?: readonly number[]
-  /** Includes the account to send with, and the version of the booking when its guests were read. */
+  /**
+   * The guests that can be sent, the account to send with, and the version of the booking when its guests were read.
+   * Null unless the booking is `pronta`.
+   */
   ready: AcceptedList & { versione: number, account: string, id_appartamento?: number | undefined } | null
 }
 
-/** A booking of the day before its guests are checked. */
+/** Creates the entry of a booking. Its state is `pronta` until the caller has checked the guests. */
 export function bookingOf (
   { id, nome_cognome, numero_notti, ospiti, numero_ospiti }: Omit<StayWithGuests, 'stato' | 'versione'>
 ): DayBooking {
@@ -30,7 +33,7 @@ export function bookingOf (
   }
 }
 
-/** The place in the booking of a guest in a line. */
+/** Converts the index of a guest in the entry to the guest's place in the booking. */
 export function placeIn ({ places }: Pick<DayBooking, 'places'>, ospite: number): number {
   return places?.[ospite] ?? ospite
 }
