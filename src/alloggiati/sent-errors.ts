@@ -11,11 +11,11 @@ import type { Day } from '#src/lib/time.ts'
 const ONLY_QUESTURA = 'Ciò che la Polizia ha ricevuto può correggerlo solo la Questura'
 const TO_GO_ON = `${ONLY_QUESTURA}. Se sono davvero altre persone, ripetere con confermo_diverso e motivo`
 
-const TO_WAIT = 'Di esito sconosciuto: attendere la ricevuta di domani, o far decidere un amministratore. '
+const TO_WAIT = 'Per gli esiti sconosciuti attendere la ricevuta di domani, o far decidere un amministratore. '
 
 /** Advice on a submission that a person cancelled without knowing its outcome. */
-const GIVEN_UP = 'L’invio fu annullato senza saperne l’esito: guardare nel portale Alloggiati Web, e comunicare da ' +
-  'lì chi manca (POST /api/alloggiati/file ne fa il file). '
+const GIVEN_UP = 'L’invio è stato annullato senza saperne l’esito: guardare nel portale Alloggiati Web, e ' +
+  'comunicare da lì chi manca (POST /api/alloggiati/file ne fa il file). '
 
 /** Advice on unknown outcomes, by the states of their submissions. */
 function adviceOn (states: readonly (State | null)[]): string[] {
@@ -68,7 +68,7 @@ interface UnderWay {
   /** The time at which the waiting submission is retried. */
   waitsUntil?: Date | undefined
   duplicati?: readonly Duplicato[]
-  /** The booking, when other guests of the submission already fill its places. */
+  /** The booking, when guests of the submission already fill its places, so that no other guest can be sent. */
   prenotazione_id?: number
 }
 
@@ -142,7 +142,8 @@ const SENT_WORDS: readonly [one: string, many: string, isIncluded: (esito: RowOu
 export class PrenotazioneCambiata extends ShapedError {
   readonly prenotazioni: readonly number[]
   constructor (prenotazioni: readonly number[]) {
-    const text = 'La prenotazione è stata cambiata nel frattempo: non è stato inviato nulla, ripetere l’invio'
+    const text = 'La prenotazione è stata cambiata nel frattempo, o eliminata: non è stato inviato nulla, ripetere ' +
+      'l’invio'
     super('PRENOTAZIONE_CAMBIATA', 409, text, { prenotazione_id: prenotazioni[0] }, true)
     this.prenotazioni = prenotazioni
   }
@@ -150,7 +151,7 @@ export class PrenotazioneCambiata extends ShapedError {
 
 export function elsewhereText ({ prenotazione_id, ricevuta }: { prenotazione_id: number, ricevuta: string }): string {
   return `Ospiti della prenotazione ${prenotazione_id} sono già inviati con l’account di un’altra struttura ` +
-    `(ricevuta ${ricevuta}), dove la sua unità era prima`
+    `(ricevuta ${ricevuta}), di cui la sua unità faceva parte prima`
 }
 
 /** Guests of a booking were sent with another account, when its unit was in another establishment. */
