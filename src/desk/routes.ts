@@ -13,26 +13,26 @@ const todayRoute = route({ access: 'auth' }, 'getOggi', 'Arrivi, partenze e chi 
   querystring: TodayQuery, response: { 200: TodayResponse }
 })
 
-/** Maximum cached days, and their maximum age in ms, because the snapshot does not reveal e.g. a failover. */
-const KEPT = { max: 8, ttl: 60_000 }
+/** Limits of the cache. Entries expire, because the snapshot alone does not reveal e.g. a failover. */
+const CACHE_LIMITS = { max: 8, ttl: 60_000 }
 
 /**
- * The route of the day: arrivals, departures and guests in house. The response is cached until the database changes.
- * Every transaction that writes changes the snapshot, so one query detects a change.
+ * The route of the day: arrivals, departures and guests in house. The response is cached until the database changes,
+ * or the entry expires. Every transaction that writes changes the snapshot, so one query detects a change.
  */
 export const todayRoutes: FastifyPluginAsyncTypebox<{ clock: Clock }> = async (app, { clock }) => {
-  const kept = new LRUCache<string, Today>(KEPT)
+  const cache = new LRUCache<string, Today>(CACHE_LIMITS)
   app.addSchema(Segnalazione)
   app.addSchema(TodayBooking)
 
   app.get('/api/v1/oggi', todayRoute, async ({ query: { giorno = clock.today() } }) => {
-    // Read before the day, so that the next request detects a change in between.
+    // The snapshot is read before the bookings, so that the next request detects a change in between.
     const [row] = await app.db.execute<{ snapshot: string }>(sql`select pg_current_snapshot()::text as snapshot`)
     const key = `${row!.snapshot} ${giorno} ${clock.today()}`
-    const known = kept.get(key)
-    if (known) return { data: known }
+    const cached = cache.get(key)
+    if (cached) return { data: cached }
     const data = await today(app, giorno)
-    kept.set(key, data)
+    cache.set(key, data)
     return { data }
   })
 }

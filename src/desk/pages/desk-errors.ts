@@ -7,8 +7,8 @@ import { alarm, buttonLink, NAV, refusalText, requestCode, showDesk } from './de
 import { openFrame, Refusal } from './desk-page.ts'
 
 /**
- * Renders an error as a page with the request id, or redirects to the sign-in page. After the sign-in the person
- * returns to the requested page.
+ * Renders an error as a page with the request id. A `RedirectError` redirects, for example to the sign-in page, from
+ * where the person returns to the requested page. A GET request for the URL of a form is redirected to its page.
  * @param back the only link of the page, for a visitor who has not signed in
  */
 export function showDeskError (
@@ -23,7 +23,7 @@ export function showDeskError (
   const frame = openFrame(request, reply)
   const { texts } = frame
   const { status, codice, error, requestId } = err instanceof Refusal
-    ? settled(err, request, reply)
+    ? applyRefusal(err, request, reply)
     : { ...prepareErrorReply(err, request, reply), requestId: request.id }
   const isUnknown = status === 404 || status === 405
   const isUnexplained = status >= 500 && codice !== 'MANUTENZIONE'
@@ -31,7 +31,7 @@ export function showDeskError (
     MODULO_SCADUTO: texts.expiredForm, NON_AUTORIZZATO: texts.onlyAdministrators
   }
   const ownText = ownTexts[codice] ?? (isUnexplained ? texts.failedText : refusalText(frame, { codice, error }))
-  // The API names the missing object in Italian.
+  // The API names the missing object, but only in Italian.
   const hasOwnText = err instanceof Refusal && frame.language === 'it'
   const text = isUnknown && !hasOwnText ? texts.notFoundText : ownText
   const { href, text: next } = back ?? { href: '/oggi', text: texts.toToday }
@@ -45,8 +45,8 @@ export function showDeskError (
 }
 
 /**
- * The page above the URL of a form. The browser shows that URL after a refusal. It has no page, but the person reloads
- * it, or returns to it from the sign-in page.
+ * The page that contains a form, when the request is a GET of the form's URL, which accepts only POST. After a refusal
+ * the browser shows that URL. The person may reload it, or return to it from the sign-in page.
  */
 function pageOfForm ({ statusCode }: FastifyError, { method, url }: FastifyRequest): string | undefined {
   const path = url.split('?', 1)[0]!
@@ -54,7 +54,8 @@ function pageOfForm ({ statusCode }: FastifyError, { method, url }: FastifyReque
   return isForm ? path.slice(0, path.lastIndexOf('/')) : undefined
 }
 
-function settled ({ body }: Refusal, request: FastifyRequest, reply: FastifyReply) {
+/** Sets the status and the logged error code of a refusal. */
+function applyRefusal ({ body }: Refusal, request: FastifyRequest, reply: FastifyReply) {
   request.errorCode = body.codice
   reply.code(body.status)
   return body

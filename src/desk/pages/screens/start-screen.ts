@@ -65,7 +65,7 @@ async function addUnits (desk: Desk, values: Values): Promise<void> {
   }
 }
 
-/** Shows the steps with the refused form of the units, or the refusal of another one. */
+/** Shows the first steps with the refused form of the units. After a refused dismissal, shows only the message. */
 async function showRefused (desk: Desk, attempt: Attempt, today: Day): Promise<FastifyReply> {
   const { title, unita } = firstStepTexts[desk.language]
   const isOfUnits = attempt.values.quante !== undefined
