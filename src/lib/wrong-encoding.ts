@@ -6,7 +6,7 @@ const BYTES = new Map(Array.from({ length: 256 }, (_, byte) => byte).flatMap((by
 ]))
 const LATIN_NAME = /^[\p{Script=Latin}\p{M}'’ .-]+$/u
 
-/** The original of a Latin name that was decoded wrongly as Windows-1252, once or several times. Else undefined. */
+/** The original of a Latin name in UTF-8 that was decoded as Windows-1252, once or several times. Else undefined. */
 function decodedAgain (text: string): string | undefined {
   // If a name ends with à, its second byte became a no-break space, which was trimmed.
   let name = text.replace(/(?<=\p{Ll})[ÃÂ]$/u, '$&\u00a0')

@@ -5,22 +5,26 @@ import { isIdentifier, isMoney, wordsOf } from './column-names.ts'
 import { currencyOf } from './currencies.ts'
 import { isBlank } from './total-rows.ts'
 
-/** The evidence of a column's values. Rows are identified by index. */
+/** Properties of a column's values, which decide its format. Numbers are counts of values unless noted. */
 export interface Survey {
   field: string
+  /** The column name in lower-case words. */
   words: string
   filled: number
   amounts: number
   days: number
+  /** Values with a percent sign. */
   shares: number
   currencies: number
+  /** Whether an amount has a currency. */
   hasUnit: boolean
   /** The values or the column name show that the digits identify something: `007`, a telephone number. */
   isCode: boolean
-  /** The first row that is not an amount. */
+  /** The index of the first row whose value is neither blank nor an amount. */
   firstText: number | undefined
-  /** The decimal separators that values prove, and the separators of values like `1.234`, each with its first row. */
+  /** The decimal separators that values prove, each with the index of the first such row. */
   proofs: Map<Separator, number>
+  /** The separators of values like `1.234`, which may be decimal or not, each with the index of the first such row. */
   unclear: Map<Separator, number>
 }
 
@@ -76,7 +80,7 @@ function note (rows: Map<Separator, number>, separator: Separator, at: number): 
   if (!rows.has(separator)) rows.set(separator, at)
 }
 
-/** The text of a cell without blanks around it. A JSON number gets a decimal dot. `''` for other values. */
+/** The text of a cell without blanks around it. A JSON number keeps its decimal dot. `''` for other values. */
 export function textOf (value: Value | undefined): string {
   return typeof value === 'string' ? value.trim() : typeof value === 'number' ? String(value) : ''
 }

@@ -38,7 +38,10 @@ export async function creationOptions (
   return { options, challenge: options.challenge }
 }
 
-/** Options for a proof. @param allowed the accepted credentials. Without any, the device offers the site's passkeys */
+/**
+ * Options for an authentication.
+ * @param allowed the accepted credentials. Without any, the device offers the site's passkeys
+ */
 export async function requestOptions (
   { id }: RelyingParty, allowed: readonly CredentialRow[], purpose: Purpose
 ): Promise<CeremonyOptions> {
@@ -52,7 +55,7 @@ export async function requestOptions (
 }
 
 /**
- * The credential that a device created. Undefined when the response is invalid, or is for another challenge.
+ * Verifies a response, and returns the created credential. Undefined when it is invalid or for another challenge.
  * @throws AuthError validation_failed when the credential id is too long
  */
 export async function readCreation (
@@ -66,7 +69,7 @@ export async function readCreation (
     expectedOrigin: origins,
     expectedRPID: id,
     requireUserVerification: purpose === 'passkey'
-  // The library throws its own errors for every invalid response.
+  // For an invalid response the library throws its own errors, or returns `verified: false`.
   }).catch(() => undefined)
   if (!made?.verified) return undefined
   const { credential } = made.registrationInfo
@@ -88,7 +91,7 @@ function readTransports (reported: unknown): string[] {
   return reported.filter((each) => typeof each === 'string' && TRANSPORT.test(each)).slice(0, MAX_TRANSPORTS)
 }
 
-/** The device's counter after its proof. Undefined when the response is not a valid proof. */
+/** Verifies a proof, and returns the device's counter after it. Undefined when the response is not a valid proof. */
 export async function readProof (
   { id, origins }: RelyingParty,
   answer: Record<string, unknown>,

@@ -1,7 +1,7 @@
 import { digitPlace, LAYOUTS, type CheckedField, type FieldName, type Layout, type Place } from '../layouts.ts'
 import { ALPHABET } from './network.ts'
 
-/** A character position of a zone, and the characters allowed there. */
+/** A character position of a machine-readable zone, and the characters allowed there. */
 export interface Spot {
   line: number
   at: number
@@ -67,7 +67,7 @@ function spotsOf (layout: Layout): Spot[][] {
     if (place !== undefined) put(place, ALLOWED[name] ?? ALPHABET, COSTS[name] ?? UNUSUAL)
   }
   for (const name of layout.checked) {
-    // For a long number, a filler replaces the check digit.
+    // A filler may replace the check digit of an empty field or of a long number.
     put(digitPlace(layout.fields[name]!), name === 'number' && !layout.longNumber ? DIGITS : `${DIGITS}<`, IMPOSSIBLE)
   }
   if (layout.composite) put(layout.composite.at, DIGITS, IMPOSSIBLE)
@@ -76,7 +76,7 @@ function spotsOf (layout: Layout): Spot[][] {
   return spots
 }
 
-/** The allowed first characters of a layout. */
+/** The characters allowed at each of a layout's first positions. By default the first one is A, C or I (TD1, TD2). */
 const BEGINNINGS: Readonly<Partial<Record<Layout['name'], readonly string[]>>> = {
   'MRV-A': ['V'],
   'MRV-B': ['V'],
@@ -89,8 +89,8 @@ function costs (allowed: string, cost: number): Float32Array {
 }
 
 /**
- * The characters that check digits cover, in the order of the composite, else line by line. The check digit of a field
- * follows the field.
+ * The characters that check digits cover, in the order of the composite, else field by field. The check digit of a
+ * field follows the field.
  */
 function stepsOf (layout: Layout, spots: Spot[][]): Step[] {
   const { composite, checked, fields } = layout
