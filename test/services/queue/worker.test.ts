@@ -39,7 +39,7 @@ t.test('a worker runs tasks up to its concurrency, and starts the next task when
   }
 })
 
-t.test('after a task returns false the queue pauses until the worker is woken', async (t) => {
+t.test('after a task returns false the queue pauses until woken, and a stopped worker claims no task', async (t) => {
   const { due, worker, held, end } = heldQueue(1)
   due.push(1, 2, 3)
   worker.wake()
@@ -53,7 +53,9 @@ t.test('after a task returns false the queue pauses until the worker is woken', 
   end(2, false)
   await until(() => held.has(3))
   await worker.stop()
+  due.push(4)
   end(3)
   worker.wake()
-  t.same(due, [])
+  await new Promise(setImmediate)
+  t.same(due, [4], 'a stopped worker claims no task')
 })
