@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import { copyFile, mkdir, readdir, symlink, truncate, writeFile } from 'node:fs/promises'
+import { copyFile, mkdir, readdir, symlink, truncate, utimes, writeFile } from 'node:fs/promises'
 import { createServer, type Socket } from 'node:net'
 import { join } from 'node:path'
 import { TLSSocket } from 'node:tls'
@@ -66,12 +66,20 @@ t.test('a healthy installation has no warning except about disk space, and exit 
   t.match(plain.stdout, /^ok +database +PostgreSQL \d+/m, 'one line per check')
 })
 
-t.test('missing settings and a late backup are warnings, with exit status 0', async (t) => {
+t.test('missing settings, an unreachable PUBLIC_URL and a late backup are warnings, with exit status 0', async (t) => {
   const { code, found } = await doctor({
     SMTP_URL: '', MAIL_FROM: '', BACKUP_DIR: '', PUBLIC_URL: `https://127.0.0.1:${await freePort()}`
   })
   t.equal(code, 0)
   for (const subject of ['posta', 'salvataggi', 'indirizzo', 'proxy']) t.match(found[subject], /^avviso: /, subject)
+  const folder = temporaryFolder(t)
+  const last = join(folder, `locanda-${testClock().today()}.tar.age`)
+  const threeDaysAgo = new Date(Date.now() - 3 * 24 * 3_600_000)
+  await writeFile(last, 'age')
+  await utimes(last, threeDaysAgo, threeDaysAgo)
+  const late = await doctor({ BACKUP_DIR: folder })
+  t.equal(late.code, 0)
+  t.match(late.found.salvataggi, /^avviso: .*più di due giorni/)
 })
 
 t.test('each broken part is an error with advice, with exit status 1', async (t) => {
@@ -95,7 +103,7 @@ t.test('each broken part is an error with advice, with exit status 1', async (t)
     ['configurazione', { MASTER_KEY: '', DATA_DIR: temporaryFolder(t) }, /master\.key/],
     ['configurazione', { MASTER_KEY: '', DATA_DIR: fileURLToPath(import.meta.url) }, /DATA_DIR: .* non è una cartella/]
   ]
-  // Without a stored file, the file store is not checked.
+  // Only a file store that has stored a file can be recognized as another database's.
   const place = { bucket: 'documents', name: 'a', contentType: 'text/plain', owner: null }
   await server.app.files.write(Buffer.from('a'), place, 9)
   for (const [subject, more, expected] of cases) {
@@ -125,7 +133,7 @@ t.test('the police account of a further establishment is tested too', async (t) 
 const certificate = selfSigned(t.testdir(), 'IP:127.0.0.1')
 const skip = certificate === undefined && 'openssl is not installed: no certificate to test with'
 
-t.test('a certificate that is not accepted is an error that names TLS, for every server', { skip }, async (t) => {
+t.test('for every server, an untrusted certificate is reported as a failed TLS connection', { skip }, async (t) => {
   const { url } = await serve(t, undefined, certificate)
   const tlsSmtp = await startSmtp(t, { ...certificate, secure: true })
   const { code, found } = await doctor({
@@ -174,7 +182,7 @@ t.test('a Redis that does not respond is an error, and its connections are close
 t.test('less free space in BACKUP_DIR than the size of the last backup is an error', async (t) => {
   const folder = temporaryFolder(t)
   const file = join(folder, `locanda-${testClock().today()}.tar.age`)
-  // A sparse file that is larger than any free space.
+  // A sparse file of 8 TiB, which is assumed to exceed the free space.
   await writeFile(file, '')
   await truncate(file, 2 ** 43)
   const { found } = await doctor({ BACKUP_DIR: folder })
@@ -197,7 +205,7 @@ const folder = temporaryFolder(t)
 const installed = { DATA_DIR: join(folder, 'data'), PORT }
 const address = `http://127.0.0.1:${PORT}`
 
-const clusterOf = (dataDir: string) => existsSync(join(dataDir, 'postgres', 'postmaster.pid'))
+const isClusterRunning = (dataDir: string) => existsSync(join(dataDir, 'postgres', 'postmaster.pid'))
 
 /** Starts the server and waits until it is ready. It is killed when the test ends. */
 async function start (t: Test, env: typeof installed) {
@@ -205,14 +213,14 @@ async function start (t: Test, env: typeof installed) {
   t.teardown(async () => {
     server.signal('SIGKILL')
     await server.exit
-    if (clusterOf(env.DATA_DIR)) await (await startEmbedded({ dataDir: env.DATA_DIR, log: () => {} })).stop()
+    if (isClusterRunning(env.DATA_DIR)) await (await startEmbedded({ dataDir: env.DATA_DIR, log: () => {} })).stop()
   })
   await server.ready
   return {
     async end () {
       server.signal('SIGTERM')
       t.equal(await server.exit, 0, server.errors())
-      t.notOk(clusterOf(env.DATA_DIR), 'PostgreSQL stops with the server')
+      t.notOk(isClusterRunning(env.DATA_DIR), 'PostgreSQL stops with the server')
     }
   }
 }
@@ -267,7 +275,7 @@ t.test('the commands work with the embedded PostgreSQL, with and without a runni
   const again = await act(['--json', 'backup', join(folder, 'spento.tar.age')], { env })
   t.equal(again.code, 0, again.stderr)
   t.match(JSON.parse(again.stdout), { tabelle: { prenotazioni: 1 } })
-  t.notOk(clusterOf(installed.DATA_DIR), 'a command stops what it has started')
+  t.notOk(isClusterRunning(installed.DATA_DIR), 'a command stops what it has started')
 
   const next = { DATA_DIR: join(folder, 'next'), PORT }
   await mkdir(next.DATA_DIR, { mode: 0o700 })
@@ -278,13 +286,13 @@ t.test('the commands work with the embedded PostgreSQL, with and without a runni
   t.same(await readdir(next.DATA_DIR), ['master.key'], 'a refused command creates no database')
   const restored = await restore()
   t.equal(restored.code, 0, restored.stderr)
-  t.notOk(clusterOf(next.DATA_DIR))
+  t.notOk(isClusterRunning(next.DATA_DIR))
   // In this process, which takes a fifth of the time that a child process would take.
   const { app, call } = await build(t, { DATA_DIR: next.DATA_DIR, DATABASE_URL: '' })
   t.match((await call('GET', '/api/v1/prenotazioni')).json(), { data: [{ nome_cognome: 'Ada Salvata' }] })
-  t.ok(clusterOf(next.DATA_DIR))
+  t.ok(isClusterRunning(next.DATA_DIR))
   await app.close()
-  t.notOk(clusterOf(next.DATA_DIR), 'PostgreSQL stops with the server')
+  t.notOk(isClusterRunning(next.DATA_DIR), 'PostgreSQL stops with the server')
 })
 
 t.test('an unreadable key is reported as unreadable, not as missing', async (t) => {
