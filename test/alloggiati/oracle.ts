@@ -1,6 +1,6 @@
 import { fsyncSync, openSync, readFileSync, writeSync } from 'node:fs'
 
-/** The rows that the police has really acquired, even if it replied otherwise. */
+/** The rows that the police service has really acquired, even if it replied otherwise. */
 export interface Oracle {
   /** Records rows. They are on the disk when it returns, so before any reply. */
   acquire (rows: readonly string[]): void

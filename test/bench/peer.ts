@@ -6,8 +6,8 @@ import { Booking, BookingResponse, BookingDetailResponse } from '#schemas/bookin
 import { BARE } from './harness.ts'
 
 /*
- * The minimal service with which the benchmark compares Locanda: only Fastify, the same SQL prepared by the driver, and
- * the same schemas. It runs in a separate process, which prints its URL.
+ * The minimal service with which the benchmark compares Locanda: only Fastify and the driver, with prepared statements
+ * on the same tables and with the same response schemas. It runs in a separate process, which prints its URL.
  */
 const sql = postgres(process.env.DATABASE_URL ?? '', {
   max: Math.max(4, availableParallelism() * 2),
@@ -63,7 +63,7 @@ app.get<{ Querystring: { start: string, end: string } }>('/mese', async ({ query
   return reply.type('application/json; charset=utf-8').send(row!.json)
 })
 
-// The least work of a request with a statement, which reads no table.
+// The minimum for a request with a database: one prepared statement that reads no table.
 app.get(BARE, async () => (await sql`select ${1}::int as one`)[0])
 
 app.post<{ Body: Record<string, string | number> }>(

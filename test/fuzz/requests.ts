@@ -31,7 +31,7 @@ export function requests (operation: Described, kind: Kind, resolve: Resolve): A
   return fc.record({
     caller: fc.oneof({ weight: 4, arbitrary: fc.constant('service' as const) }, fc.constantFrom(...CALLERS)),
     given: fc.tuple(...parameters.map((each) => parameter(each, kind, resolve))),
-    body: media?.schema === undefined ? emptyBody(kind) : body(media.schema, kind, resolve, type!),
+    body: media?.schema === undefined ? undeclaredBody(kind) : body(media.schema, kind, resolve, type!),
     headers: headers(kind, type && BODY_TYPES[type])
   }).map(({ given, headers, ...made }) => ({
     ...made, path: pathOf(operation, given), headers: { ...headersOf(given), ...headers }, operation, kind
@@ -83,7 +83,8 @@ function pathOf ({ path }: Described, given: Given[]): string {
   return pairs.length === 0 ? filled : `${filled}?${pairs.join('&')}`
 }
 
-function emptyBody (kind: Kind): Arbitrary<string | undefined> {
+/** Generates the body for an operation that declares none: none, or a hostile one. */
+function undeclaredBody (kind: Kind): Arbitrary<string | undefined> {
   return kind === 'hostile' ? fc.option(hostileBody, { nil: undefined }) : fc.constant(undefined)
 }
 
@@ -105,7 +106,7 @@ function form (value: Json): string {
     .map((pair) => pair.map((each) => encodeURIComponent(text(each).toWellFormed())).join('=')).join('&')
 }
 
-/** Generates headers that HTTP can transfer, but that are unusual. */
+/** Generates the Content-Type. A hostile request may get an unusual header that HTTP can transfer. */
 function headers (kind: Kind, type: string | undefined): Arbitrary<Record<string, string>> {
   const usual: Record<string, string> = type === undefined ? {} : { 'content-type': type }
   if (kind !== 'hostile') return fc.constant(usual)

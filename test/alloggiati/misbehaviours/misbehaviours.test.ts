@@ -3,7 +3,7 @@ import { attack } from './attack.ts'
 
 for (const operation of ['GenerateToken', 'Test', 'Send'] as const) {
   t.test(
-    `after every misbehaviour at a ${operation} the outcome is correct, and no guest is acquired twice or lost`,
+    `when the police misbehave at ${operation}, the outcome is correct, and no guest is acquired twice or lost`,
     (t) => attack(t, operation)
   )
 }

@@ -17,9 +17,9 @@ export const restored: Scenario = {
   name: 'credentials of an older backup',
   async run () {
     const folder = await mkdtemp(join(tmpdir(), 'locanda-backup-'))
-    const secret = { BACKUP_DIR: folder, BACKUP_PASSPHRASE: 'otto barche sul lago' }
+    const backupEnv = { BACKUP_DIR: folder, BACKUP_PASSPHRASE: 'otto barche sul lago' }
     try {
-      return await onTarget({ ...secret, RATE_LIMIT_LOGIN_MAX: '1000' }, async (target) => {
+      return await onTarget({ ...backupEnv, RATE_LIMIT_LOGIN_MAX: '1000' }, async (target) => {
         const service = bearer(target.serviceKey)
         const people = [await person(target), await person(target), await person(target)]
         const [banned, deleted, kept] = people.map(({ id }) => `/auth/v1/admin/users/${id}`)
@@ -55,14 +55,14 @@ async function revived (target: Target, people: Awaited<ReturnType<typeof person
     }
     const grant = '/auth/v1/token?grant_type=refresh_token'
     statuses.push((await ask(target, 'POST', grant, {}, { refresh_token: refresh })).status)
-    // The password of the third person is still right.
+    // The password of the third person is still valid.
     if (email !== people[2]!.email) statuses.push((await signIn(target, email)).status)
   }
   const { status } = await ask(target, 'GET', kept, bearer(target.serviceKey))
   const succeeded = statuses.filter((each) => each < 400).length
   return {
-    figures: { credentials: statuses.length, revived: succeeded, 'the other person': status },
-    faults: [...bounded('revived', succeeded, 0), ...(status === 200 ? [] : ['nobody was restored'])]
+    figures: { credentials: statuses.length, revived: succeeded, 'the kept person': status },
+    faults: [...bounded('revived', succeeded, 0), ...(status === 200 ? [] : ['the kept person was not restored'])]
   }
 }
 

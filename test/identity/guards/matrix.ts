@@ -11,8 +11,8 @@ import { SPELLINGS, type Spelling } from './spellings.ts'
 const ACCEPTED = 299
 const REFUSED = new Set([400, 401, 403, 404, 405, 414])
 /**
- * Callers whom some route accepts request every route. Each other caller requests one route in `ROTATION`, and the
- * first route of each kind. HEAD routes belong to GET routes, so every caller requests only one in `ROTATION`.
+ * Callers who may call some route with access `auth` request every route. Each other caller requests one route in
+ * `ROTATION`, and the first route of each kind. HEAD routes belong to GET routes, so this holds for every caller there.
  */
 const ROTATION = 4
 /** One of `SHARE` callers requests each further spelling of a URL. Callers rotate, so each uses all spellings. */
@@ -22,7 +22,10 @@ const ADMINISTRATION: Guarded = { access: 'admin', scope: 'amministrazione', bea
 
 interface Route extends Guarded { method: string, url: string }
 
-/** Checks that every route accepts exactly its callers, with any credentials and any spelling of its URL. */
+/**
+ * Checks that routes accept exactly their callers, and that no other spelling of a URL lets a caller pass a guard. Each
+ * route is tried with a part of the credentials and spellings.
+ */
 export async function checkGuards (t: Test): Promise<void> {
   const all: RouteOptions[] = []
   const test = await build(t, { RATE_LIMIT_MAX: '100000000', LOG_LEVEL: 'silent' }, (app) => {
@@ -59,23 +62,23 @@ export async function checkGuards (t: Test): Promise<void> {
   /** The number of earlier routes of each kind. */
   const before = new Map<string, number>()
   const pairs = new Set<string>()
-  let spelled = 0
+  let routeNumber = 0
   for (const route of routes) {
     const isHead = route.method === 'HEAD'
     const kind = [isHead, route.access, route.scope, route.bearerKey].join()
     const k = before.get(kind) ?? 0
     before.set(kind, k + 1)
-    if (!isHead) spelled++
+    if (!isHead) routeNumber++
     for (const [c, caller] of everybody.entries()) {
       const isInTurn = k === 0 || (k + c) % ROTATION === 0 || (!isHead && isEverAccepted(caller))
       for (const [s, spelling] of SPELLINGS.entries()) {
-        if (s === 0 ? !isInTurn : isHead || (spelled + c + s) % SHARE !== 0) continue
+        if (s === 0 ? !isInTurn : isHead || (routeNumber + c + s) % SHARE !== 0) continue
         pairs.add(`${c} ${s}`)
         await check(route, caller, spelling)
       }
     }
   }
-  t.equal(pairs.size, everybody.length * SPELLINGS.length)
+  t.equal(pairs.size, everybody.length * SPELLINGS.length, 'every caller uses every spelling')
   t.same(failures, [])
   t.ok(count.accepted > 1000, 'permitted callers are accepted')
   t.comment(
@@ -118,16 +121,16 @@ function isEverAccepted ({ mayCall }: Caller): boolean {
   return SCOPES.some((scope) => mayCall({ access: 'auth', scope, bearerKey: true }))
 }
 
-/** 401 for unknown callers, and 403 for known ones without the right. */
+/** The status for an unchanged URL: 401 for unknown callers, and 403 for known ones without the right. */
 function expected ({ access, scope, bearerKey, url }: Route, caller: Caller): number {
   if (caller.mayCall({ access, scope, bearerKey })) return ACCEPTED
   const isKnown = caller.mayCall({ access: 'user', scope, bearerKey: false }) ||
     SCOPES.some((each) => caller.mayCall({ access: 'auth', scope: each, bearerKey: false }))
-  if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && isReported(caller) ? 403 : 401
+  if (access === 'cookie' || !isKnown) return url.startsWith('/auth/v1/') && hasBearer(caller) ? 403 : 401
   return 403
 }
 
-/** The provider distinguishes a token without access, such as the anonymous key, from a missing one. */
-function isReported ({ headers: { authorization } }: Caller): boolean {
+/** The routes of the provider answer 403 to a token without access, such as the anonymous key, and 401 to none. */
+function hasBearer ({ headers: { authorization } }: Caller): boolean {
   return authorization !== undefined && authorization.startsWith('Bearer ')
 }
