@@ -8,16 +8,16 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
   { folders: ['src/database', 'src/services', 'src/http'], lines: 9057, files: 102 },
-  { folders: ['src/identity'], lines: 13_150, files: 127 },
-  { folders: ['src/alloggiati'], lines: 15_320, files: 128 },
+  { folders: ['src/identity'], lines: 13_153, files: 127 },
+  { folders: ['src/alloggiati'], lines: 15_324, files: 128 },
   { folders: ['src/backup', 'src/events'], lines: 3033, files: 28 },
   { folders: ['src/settings', 'src/dashboard', 'src/sql'], lines: 1299, files: 20 },
-  { folders: ['src/pdf'], lines: 4770, files: 60 },
+  { folders: ['src/pdf'], lines: 4774, files: 60 },
   { folders: ['src/scanning'], lines: 4206, files: 57 },
   { folders: ['src/cli'], lines: 1727, files: 20 },
-  { folders: ['src/desk'], lines: 11_329, files: 92 },
-  { folders: ['src'], lines: 75_159, files: 788 },
-  { folders: ['test'], lines: 72_822, files: 462 }
+  { folders: ['src/desk'], lines: 11_330, files: 92 },
+  { folders: ['src'], lines: 75_171, files: 788 },
+  { folders: ['test'], lines: 72_837, files: 462 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
