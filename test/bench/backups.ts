@@ -92,7 +92,7 @@ export async function nightlyBackup (clusterUrl: string): Promise<BenchResult[]>
       const among = await p95(server, runJob(server, headers))
       amounts.push(server.peak() - before)
       return among
-    }, ROUNDS)
+    }, { rounds: ROUNDS })
     return [waiting, under(100, 'MB', { name: 'backup of a server: growth of memory', amounts })]
   } finally {
     await server.stop()

@@ -52,7 +52,8 @@ async function requests (server: Running, bare: Running): Promise<BenchResult[]>
   return [
     await againstBare(20, 'ledger: first page of the list', server, '/api/v1/invii?limit=50', bare),
     await againstBare(20, 'ledger: first page of one state', server, '/api/v1/invii?limit=50&stato=parziale', bare),
-    await againstBare(40, 'ledger: /metrics', server, '/metrics', bare),
+    // The gauges read the open submissions and the days without a receipt.
+    await againstBare(100, 'ledger: /metrics', server, '/metrics', bare),
     // At the end of a month it compares 8,500 submissions, and looks for unproven days among them.
     await againstBare(1500, 'ledger: verifica-ricevute of this month', server, month, bare, 4),
     under(50, 'MB', {
@@ -85,7 +86,7 @@ async function dispatches (server: Running, police: StandIn, bare: Running): Pro
     if (!response.ok) throw new Error(`invio: ${response.status} ${await response.text()}`)
   }
   const peer = await latency(bare, BARE, TURNS)
-  return against(10, 'ledger: dispatch', amounts.slice(WARM_UPS), peer)
+  return against(15, 'ledger: dispatch', amounts.slice(WARM_UPS), peer)
 }
 
 /** Measures the hourly reconciliation of one past day. */
@@ -102,7 +103,7 @@ async function reconciliation (
       const day = addDays(context.clock.today(), -1 - n++ % DAYS)
       await reconcileDay(context, { account: context.service.account, day })
     }
-    return within(20, await interleaved("ledger: one day's reconciliation / a bare statement",
+    return within(30, await interleaved("ledger: one day's reconciliation / a bare statement",
       reconcile, () => latency(bare, BARE, TURNS), { rounds: DAYS, warmUps: DAYS }))
   } finally {
     await app.close()
