@@ -12,8 +12,8 @@ export interface Sockets {
   /** Opens a socket for the driver, which may write before the socket is connected. */
   open (hosts: Hosts): Socket
   /**
-   * Destroys all sockets, and each new one from now on. Waiting queries and connection attempts fail. A transaction
-   * whose commit was not sent is rolled back.
+   * Destroys all sockets, and each new one from now on. Waiting queries and connection attempts fail. PostgreSQL rolls
+   * back every transaction without a commit.
    */
   cut (): void
   /** Allows new connections again. */

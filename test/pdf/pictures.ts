@@ -1,25 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { PdfJob } from '#src/pdf/pdf-jobs.ts'
 import makePdf from '#src/pdf/task.ts'
-
-/** A fictitious establishment. */
-const struttura = {
-  nome: 'Locanda del Lago',
-  motto: 'Camere con vista dal 1987',
-  indirizzo: 'Via dei Prati 8, 22100 Como',
-  luogo: 'Como',
-  telefono: '+39 031 555 0100',
-  email: 'ciao@locanda.example',
-  cin: 'IT013075A1B2C3D4E5',
-  firma: 'Ada e Bruno',
-  colore: '#1f4e46',
-  wifi_rete: 'Locanda',
-  wifi_password: 'lago;sereno-2026',
-  ora_check_in: '15:00',
-  ora_check_out: '10:30',
-  colazione: '7:30 – 10:00, nella veranda',
-  regole: 'Silenzio dalle 22:30. Si fuma solo in giardino.'
-}
+import { HOUSE as struttura } from '#test/letters/letter-calls.ts'
 
 const LOGO = readFileSync(new URL('logo.png', import.meta.url))
 

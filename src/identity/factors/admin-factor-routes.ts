@@ -82,8 +82,8 @@ async function removeFactorOf (request: FastifyRequest, userId: string, id: stri
   const removed = await app.db.transaction(async (tx) => {
     const { factors, ...person } = await lockPerson(tx, userId)
     const factor = requireFactor(factors, id)
-    // Recovery codes alone are not a second factor, so they are removed with the last other factor. Otherwise a person
-    // who has lost them too could not sign in.
+    // Recovery codes alone are not a second factor, so they are removed with the last other factor. Otherwise
+    // a person without these codes could not sign in.
     const codes = ofType(factors, 'recovery_code')
     const isLast = realFactors(factors).every((each) => each.id === id)
     const toRemove = codes && isLast && codes.id !== id ? [factor, codes] : [factor]
