@@ -117,7 +117,7 @@ export const Environment = Type.Object({
   IMAGE_SIDE_MAX: Type.Integer({
     minimum: 1500,
     maximum: 6000,
-    default: 3000,
+    default: 4096,
     description: 'Pixel del lato più lungo di un’immagine conservata; le più grandi si riducono'
   }),
 

@@ -46,8 +46,8 @@ const uploadRoute = {
       description:
         `${SOURCE_WORDS}, di al massimo 10 MiB, ${LIMIT_WORDS}. Il corpo è un modulo, o JSON con l’immagine in ` +
         'Base64, o l’immagine stessa, con gli altri campi nella query e il formato in Content-Type. L’immagine è ' +
-        'ricodificata senza metadati, ridotta a `IMAGE_SIDE_MAX` pixel per lato (3000) e cifrata, e sostituisce ' +
-        'quella dello stesso lato.',
+        'ridotta a `IMAGE_SIDE_MAX` pixel per lato (4096), conservata senza metadati e cifrata, e sostituisce quella ' +
+        'dello stesso lato.',
       querystring: DocumentUploadQuery,
       body: DocumentUploadBody,
       response: { 200: DocumentUploadResponse }

@@ -16,7 +16,7 @@ const ROUNDS = 31
 
 /** The defaults of the server. */
 const STORED_QUALITY = 90
-const STORED_SIDE = 3000
+const STORED_SIDE = 4096
 
 /**
  * Compares a 2 MB photo upload (decoding, encoding, encryption, disk, database) with decoding and encoding alone. One

@@ -153,6 +153,6 @@ t.test('an Idempotency-Key repeats the response for equal bytes, and refuses oth
 
 t.test('an upload is kept with at most IMAGE_SIDE_MAX pixels a side', async (t) => {
   const id = await newBooking()
-  t.equal((await raw(await jpeg(4000, 3000), place(id))).statusCode, 200)
-  t.match(await sharp((await show(id)).rawPayload).metadata(), { width: 3000, height: 2250 })
+  t.equal((await raw(await jpeg(5000, 3000), place(id))).statusCode, 200)
+  t.match(await sharp((await show(id)).rawPayload).metadata(), { width: 4096, height: 2458 })
 })

@@ -62,6 +62,8 @@ interface ImageKind {
   format: ImageFormat
   /** The longer side, in pixels. */
   side: number
+  /** Whether a viewer shows the pixels as they are: upright, and in the default colour space. */
+  isPlain: boolean
 }
 
 // Disables all of the library's decoders, then enables those of accepted formats.
@@ -84,20 +86,23 @@ export async function withImage<Made> (
   try {
     const opened = isPdf(bytes) ? await openPdf(bytes) : await openImage(bytes)
     if ('fault' in opened) return opened
-    const { image, source, width, height } = opened
+    const { image, source, width, height, isPlain } = opened
     const format = isStored(source) ? source : 'jpeg'
-    const made = await make(image.timeout({ seconds: SECONDS_MAX }), { source, format, side: Math.max(width, height) })
+    const kind = { source, format, side: Math.max(width, height), isPlain }
+    const made = await make(image.timeout({ seconds: SECONDS_MAX }), kind)
     return { fault: null, made }
   } catch (err) {
     return { fault: faultOf(err as Error) }
   }
 }
 
-interface OpenImage { image: Sharp, source: SourceFormat, width: number, height: number }
+interface OpenImage extends Pick<ImageKind, 'source' | 'isPlain'> { image: Sharp, width: number, height: number }
 type Rejected = Exclude<Opened<never>, { fault: null }>
 
 async function openImage (bytes: Uint8Array): Promise<OpenImage | Rejected> {
-  const { format, compression, width, height, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata()
+  const {
+    format, compression, width, height, pages = 1, orientation = 1, hasProfile
+  } = await sharp(bytes, { limitInputPixels: false }).metadata()
   const source = sourceOf(format, compression)
   if (source === undefined) return { fault: 'format' }
   if (Math.max(width, height) > SIDE_MAX || width * height > PIXELS_MAX) return { fault: 'large', width, height }
@@ -105,7 +110,8 @@ async function openImage (bytes: Uint8Array): Promise<OpenImage | Rejected> {
   const image = source === 'heic'
     ? ofPixels(await decodeHeic(bytes))
     : sharp(bytes, { failOn: 'error', limitInputPixels: PIXELS_MAX, sequentialRead: true }).autoOrient()
-  return { image: isStored(source) ? image : image.flatten({ background: 'white' }), source, width, height }
+  const isPlain = orientation === 1 && !hasProfile
+  return { image: isStored(source) ? image : image.flatten({ background: 'white' }), source, width, height, isPlain }
 }
 
 async function openPdf (bytes: Uint8Array): Promise<OpenImage | Rejected> {
@@ -113,7 +119,7 @@ async function openPdf (bytes: Uint8Array): Promise<OpenImage | Rejected> {
   if (picture === undefined) return { fault: 'pdf' }
   const { width, height } = picture
   if (Math.max(width, height) > SIDE_MAX) return { fault: 'large', width, height }
-  return { image: ofPixels(picture).flatten({ background: 'white' }), source: 'pdf', width, height }
+  return { image: ofPixels(picture).flatten({ background: 'white' }), source: 'pdf', width, height, isPlain: true }
 }
 
 function ofPixels ({ data, turn = 0, ...raw }: RawImage): Sharp {

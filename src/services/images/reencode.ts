@@ -1,5 +1,7 @@
+import type { Sharp } from 'sharp'
 import type { ImageFormat, SourceFormat } from '#schemas/image.ts'
 import { withImage, type Opened } from './decode-image.ts'
+import { keepSegments, pictureSegments } from './jpeg-segments.ts'
 
 export interface Picture {
   bytes: Uint8Array
@@ -24,14 +26,29 @@ const OUTPUT = {
 
 /**
  * Decodes an image and re-encodes it upright in its format, or as JPEG if that format is not stored. This drops
- * metadata, including the location of a photo, and any data after the image.
+ * metadata, including the location of a photo, and any data after the image. A JPEG that needs no other change keeps
+ * its picture data: it is decoded only to check it, which takes a third of the time.
  */
 export default async function reencode ({ bytes, sideMax }: Picture): Promise<Opened<Reencoded>> {
-  return await withImage(bytes, async (image, { format, source, side }) => {
+  return await withImage(bytes, async (image, { format, source, side, isPlain }) => {
+    const segments = source === 'jpeg' && isPlain && side <= sideMax ? pictureSegments(bytes) : undefined
+    if (segments !== undefined) {
+      await decodeSmall(image, side)
+      return { bytes: keepSegments(bytes, segments), format, source }
+    }
     const target = source === 'jpeg' ? jpegSide(side, sideMax) : sideMax
     const sized = image.resize({ ...INSIDE, width: target, height: target })
     return { bytes: await sized.toFormat(format, OUTPUT[format]).toBuffer(), format, source }
   })
+}
+
+/**
+ * Reads all data of a JPEG, and throws if it is damaged. Decoding at an eighth of the size takes a third of the time.
+ * The library does so if the result is at most a ninth as wide.
+ */
+async function decodeSmall (image: Sharp, side: number): Promise<void> {
+  const ninth = Math.max(1, Math.floor(side / 9))
+  await image.resize({ ...INSIDE, width: ninth, height: ninth }).raw().toBuffer()
 }
 
 /**
@@ -40,5 +57,5 @@ export default async function reencode ({ bytes, sideMax }: Picture): Promise<Op
  */
 function jpegSide (side: number, sideMax: number): number {
   const third = Math.floor(side / 3)
-  return side >= 2 * sideMax && third >= THIRD_MIN ? Math.min(third, sideMax) : sideMax
+  return side > sideMax && third >= THIRD_MIN ? Math.min(third, sideMax) : sideMax
 }

@@ -1,14 +1,21 @@
 import { readFileSync } from 'node:fs'
+import fc from 'fast-check'
 import sharp from 'sharp'
 import t, { type Test } from 'tap'
 import { build } from '#test/helper.ts'
-import { hostileFiles, MARK, pngOf } from './hostile.ts'
+import { behindStart, hostileFiles, MARK, pngOf, segment } from './hostile.ts'
 import { jpeg, withOrientation, pdfOf, picture, png, webp } from './pictures.ts'
 
 // Created first, because the library accepts no other formats after it has decoded an image.
 const files = await hostileFiles()
 const turned = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(withOrientation))
 const profiled = await picture().withIccProfile('p3').jpeg().toBuffer()
+const plain = {
+  baseline: await jpeg(),
+  progressive: await picture().jpeg({ progressive: true }).toBuffer(),
+  'in shades of grey': await picture().greyscale().jpeg().toBuffer()
+}
+const printed = await picture().toColourspace('cmyk').jpeg().toBuffer()
 const converted = {
   heic: fixture('halves.heic'),
   avif: await picture().avif({ effort: 0 }).toBuffer(),
@@ -66,26 +73,48 @@ t.test('an image of any of the eight EXIF orientations is rotated upright', asyn
   await matchesSides(t, (await reencode(turned[2]!)).bytes, ['blue', 'red'])
 })
 
+t.test('an upright JPEG is stored byte for byte, but for its metadata', async (t) => {
+  for (const [what, bytes] of Object.entries(plain)) {
+    t.ok((await reencode(bytes)).bytes.equals(bytes), what)
+    t.ok((await reencode(behindStart(bytes, segment(0xfe, Buffer.from(MARK))))).bytes.equals(bytes), what)
+  }
+})
+
+t.test('a JPEG of four colour components is stored with three', async (t) => {
+  t.match(await sharp((await reencode(printed)).bytes).metadata(), { format: 'jpeg', channels: 3, space: 'srgb' })
+})
+
+t.test('a JPEG with changed bytes is rejected, or stored as a JPEG that can be decoded', async (t) => {
+  const bytes = plain.baseline
+  await fc.assert(fc.asyncProperty(fc.nat(bytes.length - 3), fc.integer({ min: 0, max: 255 }), async (at, value) => {
+    const changed = Buffer.from(bytes).fill(value, at + 2, at + 3)
+    const made = await reencode(changed).catch(({ statusCode }: { statusCode?: number }) => statusCode)
+    if (typeof made !== 'object') return t.equal(made === 413 ? 400 : made, 400)
+    await sharp(made.bytes, { failOn: 'error' }).raw().toBuffer()
+  }), { numRuns: 300 })
+})
+
 t.test('the colour profile of an image is removed', async (t) => {
   const { bytes } = await reencode(profiled)
   t.equal((await sharp(bytes).metadata()).icc, undefined)
 })
 
-t.test('an image is reduced to 3,000 pixels a side, and a smaller one keeps its size', async (t) => {
+t.test('an image is reduced to 4,096 pixels a side, and a smaller one keeps its size', async (t) => {
   for (const [bytes, size] of [
-    [pngOf(3000, 2999, 1, 0), [3000, 2999]],
-    [pngOf(10_000, 5000, 1, 0), [3000, 1500]],
-    [pngOf(40, 12_000, 1, 0), [10, 3000]],
-    [fixture('halves-48-megapixels.heic'), [3000, 2250]],
-    [await jpeg(4000, 80), [3000, 60]]
+    [pngOf(4096, 4095, 1, 0), [4096, 4095]],
+    [pngOf(8192, 4096, 1, 0), [4096, 2048]],
+    [pngOf(30, 12_000, 1, 0), [10, 4096]],
+    [fixture('halves-48-megapixels.heic'), [4096, 3072]],
+    [await jpeg(4096, 80), [4096, 80]],
+    [await jpeg(5120, 80), [4096, 64]]
   ] as const) {
     const { width, height } = await sharp((await reencode(bytes)).bytes).metadata()
     t.same([width, height], size)
   }
 })
 
-t.test('a JPEG that would be reduced to between a half and a third is reduced to a third', async (t) => {
-  for (const [width, kept] of [[5999, 3000], [6000, 2000], [8064, 2688], [9000, 3000], [12_000, 3000]] as const) {
+t.test('a JPEG of 6,000 to 12,000 pixels a side is reduced to a third', async (t) => {
+  for (const [width, kept] of [[5999, 4096], [6000, 2000], [8064, 2688], [12_000, 4000]] as const) {
     t.match(await sharp((await reencode(await jpeg(width, 60))).bytes).metadata(), { width: kept })
   }
 })

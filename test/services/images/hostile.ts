@@ -207,13 +207,13 @@ function withChunk (image: Buffer, name: string, data: Buffer): Buffer {
   return Buffer.concat([image.subarray(0, at), chunk(name, data), image.subarray(at)])
 }
 
-function segment (marker: number, data: Buffer): Buffer {
+export function segment (marker: number, data: Buffer): Buffer {
   const head = Buffer.from([0xff, marker, 0, 0])
   head.writeUInt16BE(data.length + 2, 2)
   return Buffer.concat([head, data])
 }
 
-function behindStart (image: Buffer, added: Buffer): Buffer {
+export function behindStart (image: Buffer, added: Buffer): Buffer {
   return Buffer.concat([image.subarray(0, 2), added, image.subarray(2)])
 }
 
