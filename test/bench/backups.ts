@@ -31,7 +31,7 @@ async function installation (clusterUrl: string, { bookings, ...files }: typeof 
   const master = randomBytes(32)
   const databaseUrl = await fill(clusterUrl, 'bench_backup', bookings)
   const keys = createKeys(master)
-  const { db, close } = connect(databaseUrl, 1)
+  const { db, close } = connect(databaseUrl, 8)
   await storeFiles({ db, keys, dataDir, ...files })
   await close()
   return { dataDir, databaseUrl, MASTER_KEY: master.toString('base64') }

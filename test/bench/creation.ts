@@ -30,7 +30,7 @@ export async function creation (locanda: Running, peer: Running): Promise<BenchR
     'creation: requests per second / bare Fastify with a prepared insert',
     () => create(locanda, spent.locanda),
     () => create(peer, spent.peer),
-    { rounds: 9, warmUps: 3 }
+    { rounds: 9, warmUps: 3, spent }
   ))
   return { ...result, detail: `${result.detail}; ${compareCpu(spent.locanda, spent.peer)}` }
 }

@@ -12,7 +12,7 @@ export async function dayBench (locanda: Running, peer: Running): Promise<BenchR
     const [ours, bare] = [await bytesOf(locanda, path), await bytesOf(peer, path)]
     const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
     const result = atLeast(0.6, await interleaved(`${name}: requests per second / one prepared query`,
-      () => load(locanda, path, spent.locanda), () => load(peer, path, spent.peer), { rounds: 7, warmUps: 2 }))
+      () => load(locanda, path, spent.locanda), () => load(peer, path, spent.peer), { rounds: 7, warmUps: 2, spent }))
     const detail = `${result.detail}; ${compareCpu(spent.locanda, spent.peer)}; ${ours} and ${bare} bytes`
     results.push({ ...result, detail })
   }

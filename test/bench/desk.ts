@@ -1,38 +1,40 @@
 import { gzipSync } from 'node:zlib'
-import autocannon from 'autocannon'
 import { chromium } from 'playwright-core'
 import { CHROMIUM } from '#test/chromium.ts'
 import { visitorBrowser } from '#test/identity/pages/visitor.ts'
-import { median, under, type BenchResult } from './harness.ts'
+import { BARE, cpuWithin, median, under, type BenchResult } from './harness.ts'
 import { firstSignIn } from './identity.ts'
 import { ADMIN, API_KEY, type Running } from './process.ts'
 import { DESK } from './day-data.ts'
+import { load } from './requests.ts'
 
-const CONNECTIONS = 4
-const AMOUNT = 40
 const ROUNDS = 3
 const PAINTINGS = 5
 const KEY = { 'x-api-key': API_KEY }
 const ASSET = /(?:href|src)="(\/desk\/[\w.-]+)"/g
 
-/** A server with few bookings, and one with many. */
-interface Servers { few: Running, many: Running }
+/** A server with few bookings, one with many, and the peer of `peer.ts`. */
+interface Servers { few: Running, many: Running, peer: Running }
 
 /** Measures the pages of the desk: bytes that a browser loads, and processor time of the server. */
-export async function deskBench ({ few, many }: Servers): Promise<BenchResult[]> {
+export async function deskBench ({ few, many, peer }: Servers): Promise<BenchResult[]> {
+  const bare: number[] = []
+  // The first round of each load is a warm-up.
+  for (let round = 0; round <= ROUNDS; round++) await load(peer, BARE, bare)
+  bare.shift()
   const [cookie, other] = [await signedIn(few), await signedIn(many)]
   const search = '/api/v1/prenotazioni?q=Prova%20177777&limit=20'
   const calendar = '/calendario?da=2026-11-01'
   return [
     ...await bytes(few, cookie),
-    await cost(few, { name: 'Oggi, 10,000 bookings, 200 units', path: '/oggi', headers: { cookie }, limit: 50 }),
-    await cost(many, {
+    await cost(few, bare, { name: 'Oggi, 10,000 bookings, 200 units', path: '/oggi', headers: { cookie }, limit: 50 }),
+    await cost(many, bare, {
       name: 'Calendario, 100 units × 31 days', path: calendar, headers: { cookie: other }, limit: 100
     }),
     ...CHROMIUM === undefined ? [] : [await painting(many, calendar, other)],
-    await cost(many, { name: '/api/v1/oggi, 200,000 bookings', path: DESK, headers: KEY, limit: 50 }),
-    await cost(many, { name: 'search, 200,000 bookings', path: search, headers: KEY, limit: 50 }),
-    await cost(many, {
+    await cost(many, bare, { name: '/api/v1/oggi, 200,000 bookings', path: DESK, headers: KEY, limit: 50 }),
+    await cost(many, bare, { name: 'search, 200,000 bookings', path: search, headers: KEY, limit: 50 }),
+    await cost(many, bare, {
       name: 'Ricerca, 200,000 bookings', path: '/ricerca?q=Prova%20177777', headers: { cookie: other }, limit: 50
     })
   ]
@@ -87,25 +89,17 @@ async function bytes (server: Running, cookie: string): Promise<BenchResult[]> {
   return [size(30, 'HTML', page), size(20, 'scripts', await of('.js')), size(10, 'style', await of('.css'))]
 }
 
-/** Processor time of the server for a page, without PostgreSQL. */
+/** Processor time of the server for a page, without PostgreSQL, against that of a bare statement. */
 async function cost (
   server: Running,
+  bare: readonly number[],
   { name, path, headers, limit }: { name: string, path: string, headers: Record<string, string>, limit: number }
 ): Promise<BenchResult> {
-  const [amounts, waits]: number[][] = [[], []]
-  // The first round is a warm-up.
-  for (let round = 0; round <= ROUNDS; round++) {
-    const before = server.cpu()
-    const { requests, latency, non2xx, errors } = await autocannon({
-      url: server.url + path, connections: CONNECTIONS, amount: AMOUNT, sampleInt: 10, headers
-    })
-    if (non2xx + errors > 0) throw new Error(`${non2xx + errors} requests for ${path} failed`)
-    if (round === 0) continue
-    amounts!.push((server.cpu() - before) / requests.total)
-    waits!.push(latency.p50)
-  }
-  const result = under(limit, 'ms', { name: `${name}: processor time of the server`, amounts: amounts! })
-  return { ...result, detail: `${result.detail}; latency ${median(waits!)} ms at ${CONNECTIONS} connections` }
+  const spent: number[] = []
+  const times: number[] = []
+  for (let round = 0; round <= ROUNDS; round++) times.push(await load(server, path, spent, headers))
+  const result = cpuWithin(limit, `${name}: processor time / a bare statement`, spent.slice(1), bare)
+  return { ...result, detail: `${result.detail}; ${median(times.slice(1)).toFixed(1)} ms a request under load` }
 }
 
 /** Time from the last byte of a page to its first paint in Chromium. */

@@ -12,7 +12,12 @@ type Contestant = () => number | undefined | void | Promise<number | undefined |
 /** Results over all rounds: median, lowest and highest ratio, and the median milliseconds of both sides. */
 export interface Measured { name: string, ratio: number, lowest: number, highest: number, ours: number, peer: number }
 
-export interface Rounds { rounds?: number, warmUps?: number }
+export interface Rounds {
+  rounds?: number
+  warmUps?: number
+  /** CPU times that the contestants collect. Those of the warm-ups are dropped. */
+  spent?: Record<string, number[]>
+}
 
 /**
  * Runs two contestants alternately, so that other load affects both, and compares them in each round. The first
@@ -22,12 +27,13 @@ export async function interleaved (
   name: string,
   ours: Contestant,
   peer: Contestant,
-  { rounds = 7, warmUps = 3 }: Rounds = {}
+  { rounds = 7, warmUps = 3, spent = {} }: Rounds = {}
 ): Promise<Measured> {
   for (let turn = 0; turn < warmUps; turn++) {
     await ours()
     await peer()
   }
+  for (const each of Object.values(spent)) each.length = 0
   const times: { ours: number; peer: number }[] = []
   for (let round = 0; round < rounds; round++) {
     if (round % 2 === 0) {

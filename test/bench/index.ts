@@ -1,5 +1,7 @@
 import { randomBytes } from 'node:crypto'
 import { rmSync } from 'node:fs'
+import { loadavg } from 'node:os'
+import { performance } from 'node:perf_hooks'
 import process from 'node:process'
 import { parseArgs } from 'node:util'
 import { createKeys } from '#src/lib/secrets.ts'
@@ -21,7 +23,7 @@ import { instances } from './instances.ts'
 import { ledgerBench } from './ledger.ts'
 import { amongSlowClients, costOfLimits } from './limits.ts'
 import { pdfBench } from './pdf.ts'
-import { startDayPeer, startLimited, startLocanda, startPeer, temporaryFolder } from './process.ts'
+import { startDayPeer, startLimited, startLocanda, startPeer, temporaryFolder, type Running } from './process.ts'
 import { dashboard, endurance, growth, memory, searching, throughput } from './requests.ts'
 import { BIG_RUSH, rushBench, SMALL_RUSH } from './rush.ts'
 import { accuracyTable, damageTable, scanningParts } from './scanning.ts'
@@ -37,87 +39,68 @@ const FEW = 1000
 const SOME = 10_000
 const MANY = 1_000_000
 
-const PARTS: Record<string, () => Promise<BenchResult[]>> = {
+/** Opens what a part needs. All of it closes after the part, the last first. */
+interface Opener {
+  folder (): string
+  /** Starts a PostgreSQL and returns its URL. */
+  cluster (): Promise<string>
+  /** Starts Locanda with a folder of its own. */
+  locanda (options: { databaseUrl?: string, environ?: Record<string, string> }): Promise<Running>
+  peer (started: Promise<Running>): Promise<Running>
+}
+
+const PARTS: Record<string, (open: Opener) => Promise<void>> = {
   codec: async () => report(await codecBench()),
   starts: async () => report(await starts()),
-  servers: onServers,
-  day: () => onCluster(async (url) => {
-    const folder = temporaryFolder()
-    const databaseUrl = await databaseForDay(url)
-    const servers = [await startLocanda({ dataDir: folder, databaseUrl }), await startDayPeer(databaseUrl)] as const
-    try {
-      return report([...await dayBench(...servers), await creationWithUnit(servers[0])])
-    } finally {
-      for (const server of servers) await server.stop()
-      rmSync(folder, { recursive: true })
-    }
-  }),
-  desk: () => onCluster(async (url) => {
-    const folders = [temporaryFolder(), temporaryFolder()] as const
+  servers,
+  desk: async (open) => {
+    const url = await open.cluster()
     const few = await databaseForDay(url, { name: 'bench_desk', total: SOME, units: 200 })
-    const many = await databaseForDay(url)
-    const servers = {
-      few: await startLocanda({ dataDir: folders[0], databaseUrl: few }),
-      many: await startLocanda({ dataDir: folders[1], databaseUrl: many })
-    }
-    try {
-      return report(await deskBench(servers))
-    } finally {
-      await Promise.all([servers.few.stop(), servers.many.stop()])
-      for (const folder of folders) rmSync(folder, { recursive: true })
-    }
-  }),
-  upgrade: () => onCluster(async (url) => report([await upgrade(url)])),
-  ledger: () => onCluster(async (url) => {
-    const folder = temporaryFolder()
-    try {
-      return [
-        ...report(await ledgerBench(url, folder)),
-        ...report(await rushBench(url, 'bench_rush', SMALL_RUSH))
-      ]
-    } finally {
-      rmSync(folder, { recursive: true })
-    }
-  }),
-  files: async () => [
-    ...await onCluster(async (url) => [...report(await filesBench(url)), ...report(await downloads(url))]),
-    ...await onServer(async (server) => report(await uploads(server)))
-  ],
-  backups: async () => [
-    ...report(await backupThroughput()),
-    ...await onCluster(async (url) => report(await nightlyBackup(url)))
-  ],
-  events: () => onCluster(async (url) => {
-    const dataDir = temporaryFolder()
+    const databaseUrl = await databaseForDay(url)
+    const many = await open.locanda({ databaseUrl })
+    report(await deskBench({
+      few: await open.locanda({ databaseUrl: few }), many, peer: await open.peer(startPeer(few))
+    }))
+    report(await dayBench(many, await open.peer(startDayPeer(databaseUrl))))
+    // The last one, because it adds bookings.
+    report([await creationWithUnit(many)])
+  },
+  upgrade: async (open) => report([await upgrade(await open.cluster())]),
+  ledger: async (open) => {
+    const url = await open.cluster()
+    report(await ledgerBench(url, open.folder()))
+    report(await rushBench(url, 'bench_rush', SMALL_RUSH))
+  },
+  files: async (open) => {
+    const url = await open.cluster()
+    report(await filesBench(url))
+    report(await downloads(url))
+    report(await uploads(await open.locanda({})))
+  },
+  backups: async (open) => {
+    report(await backupThroughput())
+    report(await nightlyBackup(await open.cluster()))
+  },
+  events: async (open) => {
     const master = randomBytes(32)
-    const databaseUrl = await fill(url, 'bench_events', FEW)
+    const databaseUrl = await fill(await open.cluster(), 'bench_events', FEW)
     const environ = {
       // A trusted proxy has no connection limit. Any other client IP may open only a share of the connections.
       TODAY, MASTER_KEY: master.toString('base64'), WEBHOOKS_TO_LOOPBACK: 'true', TRUST_PROXY: '127.0.0.0/8'
     }
-    const server = await startLocanda({ dataDir, databaseUrl, environ })
-    try {
-      return report([
-        await slowReceiver(server, databaseUrl), await manyListeners(server, databaseUrl, createKeys(master))
-      ])
-    } finally {
-      await server.stop()
-      rmSync(dataDir, { recursive: true })
-    }
-  }),
+    const server = await open.locanda({ databaseUrl, environ })
+    report([await slowReceiver(server, databaseUrl), await manyListeners(server, databaseUrl, createKeys(master))])
+  },
   pdf: async () => report(await pdfBench()),
   scanning: async () => {
-    const results: BenchResult[] = []
-    for (const part of scanningParts) results.push(...report(await part()))
-    return results
+    for (const part of scanningParts) report(await part())
   },
   accuracy: async () => {
     if (rows === undefined) process.stdout.write(`${await accuracyTable()}\n\n`)
     process.stdout.write(`${await damageTable(rows?.split(',') ?? [])}\n`)
-    return []
   },
-  instances: () => onCluster(async (url) => report(await instances(url))),
-  rush: () => onCluster(async (url) => report(await rushBench(url, 'bench_rush', BIG_RUSH)))
+  instances: async (open) => report(await instances(await open.cluster())),
+  rush: async (open) => report(await rushBench(await open.cluster(), 'bench_rush', BIG_RUSH))
 }
 
 /** Parts that take minutes run only by name. */
@@ -130,84 +113,76 @@ if (only !== undefined && !Object.hasOwn(PARTS, only)) {
   process.stderr.write(`no part ${only}; there are ${Object.keys(PARTS).join(', ')}\n`)
 }
 const results: BenchResult[] = []
+const loads = [loadavg()[0]!]
+process.stdout.write(`load ${loads[0]!.toFixed(1)}\n`)
 for (const [name, part] of Object.entries(PARTS)) {
-  if (only === undefined ? !BY_NAME.includes(name) : name === only) results.push(...await part())
+  if (only === undefined ? !BY_NAME.includes(name) : name === only) await run(name, part)
 }
-process.exitCode = (only === 'accuracy' || results.length > 0) && results.every(({ ok }) => ok) ? 0 : 1
+const missed = results.filter(({ ok }) => !ok).length
+const seconds = Math.round(performance.now() / 1000)
+const time = `${Math.floor(seconds / 60)} min ${seconds % 60} s`
+const load = `${Math.min(...loads).toFixed(1)} to ${Math.max(...loads).toFixed(1)}`
+process.stdout.write(`${results.length} measures, ${missed} missed, ${time}, load ${load}\n`)
+process.exitCode = (only === 'accuracy' || results.length > 0) && missed === 0 ? 0 : 1
 
-async function onCluster (measure: (url: string) => Promise<BenchResult[]>): Promise<BenchResult[]> {
-  const dataDir = temporaryFolder()
-  const { url, stop } = await startEmbedded({ dataDir, log: () => {} })
-  try {
-    return await measure(url)
-  } finally {
-    await stop()
-    rmSync(dataDir, { recursive: true })
-  }
-}
-
-async function onServer (measure: (server: Awaited<ReturnType<typeof startLocanda>>) => Promise<BenchResult[]>) {
-  const dataDir = temporaryFolder()
-  const server = await startLocanda({ dataDir })
-  try {
-    return await measure(server)
-  } finally {
-    await server.stop()
-    rmSync(dataDir, { recursive: true })
-  }
-}
-
-async function onServers (): Promise<BenchResult[]> {
-  const dataDir = temporaryFolder()
-  const cluster = await startEmbedded({ dataDir, log: () => {} })
-  const closing: (() => void | Promise<void>)[] = [() => rmSync(dataDir, { recursive: true }), cluster.stop]
-  const started = async <T extends { stop (): Promise<void> }>(server: Promise<T>): Promise<T> => {
-    closing.push((await server).stop)
-    return server
-  }
-  const locanda = (databaseUrl: string) => {
-    const own = temporaryFolder()
-    closing.push(() => rmSync(own, { recursive: true }))
-    return started(startLocanda({ dataDir: own, databaseUrl }))
+/** Runs a part. When it throws, the others still run. */
+async function run (name: string, part: (open: Opener) => Promise<void>): Promise<void> {
+  const closing: (() => void | Promise<void>)[] = []
+  const open: Opener = {
+    folder () {
+      const path = temporaryFolder()
+      closing.push(() => rmSync(path, { recursive: true }))
+      return path
+    },
+    async cluster () {
+      const { url, stop } = await startEmbedded({ dataDir: open.folder(), log: () => {} })
+      closing.push(stop)
+      return url
+    },
+    locanda: (options) => open.peer(startLocanda({ dataDir: open.folder(), ...options })),
+    async peer (started) {
+      closing.push((await started).stop)
+      return started
+    }
   }
   try {
-    const few = await fill(cluster.url, 'bench_few', FEW)
-    const small = await locanda(few)
-    const peer = await started(startPeer(few))
-    const compared = report([
-      ...await throughput(small, peer), await endurance(small), await bearer(small), await underSignIns(small)
-    ])
-    const own = temporaryFolder()
-    closing.push(() => rmSync(own, { recursive: true }))
-    const masterKey = randomBytes(32).toString('base64')
-    const others = await fill(cluster.url, 'bench_limits', FEW)
-    const limited = (limits: boolean) => started(startLimited(others, own, masterKey, limits))
-    const creations = await databaseForCreations(cluster.url)
-    compared.push(...report([
-      await costOfLimits(await limited(true), await limited(false)),
-      await amongSlowClients(small),
-      await creation(await locanda(creations), await started(startPeer(creations)))
-    ]))
-    const many = await fill(cluster.url, 'bench_many', MANY)
-    const large = await locanda(many)
-    const bare = await started(startPeer(many))
-    const medium = await locanda(await fill(cluster.url, 'bench_some', SOME))
-    return [
-      ...compared,
-      ...report([
-        ...await growth(large, small), ...await searching(large, bare), ...await dashboard(large, medium, bare)
-      ]),
-      ...report(await memory(large, MANY))
-    ]
+    await part(open)
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.stack : error}\n`)
+    report([{ name: `${name} has thrown`, ratio: NaN, bound: 'no error', ok: false, detail: String(error) }])
   } finally {
     for (const close of closing.reverse()) await close()
   }
 }
 
-function report (results: BenchResult[]): BenchResult[] {
-  for (const { name, ratio, unit = 'x', bound, ok, detail } of results) {
+async function servers (open: Opener): Promise<void> {
+  const url = await open.cluster()
+  const few = await fill(url, 'bench_few', FEW)
+  const small = await open.locanda({ databaseUrl: few })
+  report(await throughput(small, await open.peer(startPeer(few))))
+  report([await endurance(small), await bearer(small), await underSignIns(small)])
+  const folder = open.folder()
+  const masterKey = randomBytes(32).toString('base64')
+  const others = await fill(url, 'bench_limits', FEW)
+  const limited = (limits: boolean) => open.peer(startLimited(others, folder, masterKey, limits))
+  report([await costOfLimits(await limited(true), await limited(false)), await amongSlowClients(small)])
+  const databaseUrl = await databaseForCreations(url)
+  report([await creation(await open.locanda({ databaseUrl }), await open.peer(startPeer(databaseUrl)))])
+  const many = await fill(url, 'bench_many', MANY)
+  const large = await open.locanda({ databaseUrl: many })
+  const bare = await open.peer(startPeer(many))
+  const medium = await open.locanda({ databaseUrl: await fill(url, 'bench_some', SOME) })
+  report(await growth(large, small))
+  report(await searching(large, bare))
+  report(await dashboard(large, medium, bare))
+  report(await memory(large, MANY))
+}
+
+function report (measured: readonly BenchResult[]): void {
+  loads.push(loadavg()[0]!)
+  for (const { name, ratio, unit = 'x', bound, ok, detail } of measured) {
     const value = (ratio.toFixed(2) + unit).padStart(10)
     process.stdout.write(`${ok ? 'ok   ' : 'MISS '}  ${name.padEnd(62)} ${value}  ${bound.padEnd(9)} (${detail})\n`)
   }
-  return results
+  results.push(...measured)
 }

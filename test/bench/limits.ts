@@ -12,7 +12,7 @@ export async function costOfLimits (limited: Running, unlimited: Running): Promi
     'detail: time with rate limit and Idempotency-Key / without',
     () => load(limited, DETAIL, spent.limited),
     () => load(unlimited, DETAIL, spent.unlimited),
-    { rounds: 9, warmUps: 2 }
+    { rounds: 9, warmUps: 2, spent }
   ))
   return { ...result, detail: `${result.detail}; ${compareCpu(spent.limited, spent.unlimited)}` }
 }

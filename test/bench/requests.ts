@@ -7,7 +7,7 @@ import { atLeast, BARE, cpuWithin, interleaved, median, under, within, type Benc
 import { API_KEY, type Running } from './process.ts'
 
 const CONNECTIONS = 8
-const SECONDS = 2
+const SECONDS = 1
 /** Sequential requests per latency measurement. */
 const SEQUENCE = 300
 const KEY = { 'x-api-key': API_KEY }
@@ -36,7 +36,8 @@ export async function throughput (locanda: Running, peer: Running): Promise<Benc
   ): Promise<BenchResult[]> {
     const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
     const measured = await interleaved(`${name}: requests per second / bare Fastify`,
-      () => load(locanda, path, spent.locanda), () => load(peer, barePath, spent.peer), { rounds: 5, warmUps: 1 })
+      () => load(locanda, path, spent.locanda), () => load(peer, barePath, spent.peer),
+      { rounds: 5, warmUps: 2, spent })
     return [
       atLeast(limits.speed, measured),
       cpuWithin(limits.cpu, `${name}: processor time a request / bare Fastify`, spent.locanda, spent.peer)

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { under, type BenchResult } from './harness.ts'
 import { startLocanda, temporaryFolder } from './process.ts'
 
-const ROUNDS = 5
+const ROUNDS = 3
 /** Time after which the server is idle. */
 const IDLE_MS = 4000
 
