@@ -17,18 +17,13 @@ export async function bearer (server: Running): Promise<BenchResult> {
   const withToken = { authorization: `Bearer ${await signIn(server)}` }
   const withKey = { 'x-api-key': API_KEY }
   const spent: Record<'token' | 'key', number[]> = { token: [], key: [] }
-  const name = 'detail: time with a token / with an API key'
-  const measured = await interleaved(
-    name,
+  const result = within(1.15, await interleaved(
+    'detail: time with a token / with an API key',
     () => load(server, DETAIL, spent.token, withToken),
     () => load(server, DETAIL, spent.key, withKey),
     { rounds: 7, warmUps: 1, spent }
-  )
-  const result = within(1.15, measured)
-  return {
-    ...result,
-    detail: `${result.detail}; ${compareCpu(spent.token, spent.key)}`
-  }
+  ))
+  return { ...result, detail: `${result.detail}; ${compareCpu(spent.token, spent.key)}` }
 }
 
 /** Measures the p95 latency of `/health/live` during four parallel sign-in loops. */

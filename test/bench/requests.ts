@@ -37,7 +37,7 @@ export async function throughput (locanda: Running, peer: Running): Promise<Benc
     const spent: Record<'locanda' | 'peer', number[]> = { locanda: [], peer: [] }
     const measured = await interleaved(`${name}: requests per second / bare Fastify`,
       () => load(locanda, path, spent.locanda), () => load(peer, barePath, spent.peer),
-      { rounds: 5, warmUps: 2, spent })
+      { rounds: 5, warmUps: 3, spent })
     return [
       atLeast(limits.speed, measured),
       cpuWithin(limits.cpu, `${name}: processor time a request / bare Fastify`, spent.locanda, spent.peer)
