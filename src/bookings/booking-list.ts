@@ -146,7 +146,7 @@ interface Limits { limit: number | Placeholder, more: number | Placeholder, tota
 
 /**
  * PostgreSQL returns the batch as one row, because the driver and Drizzle would take three times as long for a thousand
- * rows. Arrays keep the order of the rows, and take less time than a window function.
+ * rows. `string_agg` keeps the order of the rows. Slicing an array of the rows takes a quarter longer.
  */
 function pageQuery (
   db: Database, { column, direction }: ReturnType<typeof order>, { limit, more, total }: Limits, where: SQL | undefined
@@ -159,15 +159,15 @@ function pageQuery (
     .where(where)
     .orderBy(direction(column), direction(t.id))
     .limit(more).as('rows')
-  return db
-    .select({
-      json: sql<string | null>`array_to_string((array_agg(${rows.json}))[:${limit}], ',')`.as('json'),
-      id: sql<number>`(array_agg(${rows.id}))[${limit}]`.as('id'),
-      value: sql<string>`(array_agg(${rows.value}))[${limit}]`.as('value'),
-      found: sql<number>`count(*)::int`.as('found'),
-      ...total && { total: sql<number>`(${total})::int`.as('total') }
-    })
-    .from(rows)
+  const numbered = db.select({ json: rows.json, id: rows.id, value: rows.value, n: sql`row_number() over ()`.as('n') })
+    .from(rows).as('numbered')
+  return db.select({
+    json: sql<string | null>`string_agg(${numbered.json}, ',') filter (where ${numbered.n} <= ${limit})`.as('json'),
+    id: sql<number>`max(${numbered.id}) filter (where ${numbered.n} = ${limit})`.as('id'),
+    value: sql<string>`max(${numbered.value}) filter (where ${numbered.n} = ${limit})`.as('value'),
+    found: sql<number>`count(*)::int`.as('found'),
+    ...total && { total: sql<number>`(${total})::int`.as('total') }
+  }).from(numbered)
 }
 
 function order (sort: Sort = 'id') {

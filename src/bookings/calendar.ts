@@ -25,12 +25,12 @@ async function readBatch (
   sql: postgres.Sql, { start, end, stato }: Span, { day, id }: Position
 ): Promise<Batch<Position>> {
   // The limits are literals. For a parameter PostgreSQL expects a tenth of the table, and then reads all bookings by
-  // arrival. `format` takes two thirds of the time of `row_to_json`, and arrays less than a window function.
+  // arrival. `format` takes two thirds of the time of `row_to_json`, and `string_agg` less than slicing an array.
   const [most, more] = [BATCH, BATCH + 1].map((rows) => sql.unsafe(String(rows)))
   const [row] = await sql<[{ json: string | null, day: Day, id: number, more: boolean }]>`
-    select array_to_string((array_agg(json))[:${most!}], ',') as json,
-      (array_agg(check_in))[${most!}] as day, (array_agg(id))[${most!}] as id, count(*) > ${most!} as more
-    from (
+    select string_agg(json, ',') filter (where n <= ${most!}) as json, max(check_in) filter (where n = ${most!}) as day,
+      max(id) filter (where n = ${most!}) as id, count(*) > ${most!} as more
+    from (select *, row_number() over () as n from (
       select id, check_in, format(
         '{"id":%s,"title":%s,"start":"%s","end":"%s","url":"/prenotazioni/%1$s","stato":"%5$s"}',
         id, to_json(nome_cognome), check_in, check_out, stato) as json
@@ -39,7 +39,7 @@ async function readBatch (
         and stato = ${stato}
         and (check_in, id) > (${day}::date, ${id}::int)
       order by check_in, id limit ${more!}
-    ) as entries`
+    ) as entries) as numbered`
   return { json: row.json, next: row.more ? { day: row.day, id: row.id } : null }
 }
 
