@@ -63,7 +63,7 @@ export async function prepareImage (
   signal: AbortSignal
 ): Promise<PreparedImage> {
   const caller = request.principal!.id
-  const image = await images.reencode(readImage(campo, given), { campo, caller, signal })
+  const image = await images.reencode(readImage(campo, given), { campo, caller, signal, keepsData: true })
   if (format !== undefined) checkFormat(format, image)
   const name = sidePrefix(side) + image.extension
   const { bytes, contentType } = image

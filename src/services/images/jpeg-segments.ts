@@ -9,13 +9,17 @@ const APP0 = 0xe0
 const APP14 = 0xee
 const APP15 = 0xef
 
-/** Frame headers of pictures with Huffman codes: baseline, extended and progressive. */
-const FRAMES: readonly number[] = [0xc0, 0xc1, 0xc2]
+/** Frame headers of baseline and extended pictures, which cameras write. */
+const FRAMES: readonly number[] = [0xc0, 0xc1]
 /** Huffman tables, quantization tables and the restart interval. */
 const TABLES: readonly number[] = [0xc4, 0xdb, 0xdd]
-/** Lengths of the segments that state the colours: JFIF without a thumbnail, and Adobe. */
-const COLOURS: Readonly<Record<number, number>> = { [APP0]: 16, [APP14]: 14 }
-
+/** Four optimized Huffman tables have 800 bytes. More could be a text, such as a script. */
+const TABLE_BYTES_MAX = 1024
+/** The segments that state the colours: JFIF without a thumbnail, and Adobe. */
+const COLOURS: Readonly<Record<number, { name: string, size: number }>> = {
+  [APP0]: { name: 'JFIF\0', size: 16 },
+  [APP14]: { name: 'Adobe', size: 14 }
+}
 /** A camera writes fewer than 100. */
 const SEGMENTS_MAX = 1000
 
@@ -24,20 +28,28 @@ interface Segment { start: number, end: number }
 
 /**
  * The segments of a JPEG that a decoder needs, which are all but comments, metadata and data after the image.
- * @returns undefined for a file with anything unusual, such as garbage between segments or four colour components
+ * @returns undefined for a file with anything unusual, such as garbage between segments, several scans, or four colour
+ * components
  */
 export function pictureSegments (bytes: Uint8Array): Segment[] | undefined {
   if (bytes[0] !== 0xff || bytes[1] !== SOI) return undefined
   const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength)
   const segments = [{ start: 0, end: 2 }]
-  for (let start = 2; start + 2 <= bytes.length && segments.length < SEGMENTS_MAX;) {
+  let components = 0
+  for (let start = 2; start + 10 <= bytes.length && segments.length < SEGMENTS_MAX;) {
     const marker = bytes[start] === 0xff ? bytes[start + 1]! : 0
-    if (marker === EOI) return [...segments, { start, end: start + 2 }]
-    if (start + 4 > bytes.length) return undefined
     const size = view.getUint16(start + 2)
-    const end = marker === SOS ? endOfScan(bytes, start + 2 + size) : start + 2 + size
-    if (isNeeded(bytes, start, marker, size)) segments.push({ start, end })
-    else if (marker !== COM && !(marker >= APP0 && marker <= APP15)) return undefined
+    const end = start + 2 + size
+    if (marker === SOS) {
+      const next = endOfScan(bytes, end)
+      // A decoder stops after a scan of all components, so it would not check what follows.
+      const isWhole = bytes[start + 4] === components && bytes[next + 1] === EOI
+      return isWhole ? [...segments, { start, end: next + 2 }] : undefined
+    }
+    const isFrame = components === 0 && FRAMES.includes(marker)
+    if (isFrame) components = componentsOf(bytes, start)
+    if (isFrame || isNeeded(bytes, start, marker, size)) segments.push({ start, end })
+    else if (!isDropped(marker)) return undefined
     start = end
   }
   return undefined
@@ -53,10 +65,21 @@ export function keepSegments (bytes: Uint8Array, segments: readonly Segment[]): 
   return bytes.subarray(0, length)
 }
 
+/** The number of colour components of a frame. Zero, which no scan has, if they are not one or three of 8 bits. */
+function componentsOf (bytes: Uint8Array, frame: number): number {
+  const [precision, components = 0] = [bytes[frame + 4], bytes[frame + 9]]
+  return precision === 8 && (components === 1 || components === 3) ? components : 0
+}
+
 function isNeeded (bytes: Uint8Array, start: number, marker: number, size: number): boolean {
-  // A frame header has the precision after its size, and the number of components after height and width.
-  if (FRAMES.includes(marker)) return bytes[start + 4] === 8 && (bytes[start + 9] === 1 || bytes[start + 9] === 3)
-  return marker === SOS || TABLES.includes(marker) || COLOURS[marker] === size
+  if (TABLES.includes(marker)) return size <= TABLE_BYTES_MAX
+  const colours = COLOURS[marker]
+  return colours?.size === size && String.fromCharCode(...bytes.subarray(start + 4, start + 9)) === colours.name
+}
+
+/** Comments and metadata. Other forms of the segments that state the colours are not dropped. */
+function isDropped (marker: number): boolean {
+  return marker === COM || (marker > APP0 && marker <= APP15 && marker !== APP14)
 }
 
 /** The position of the marker after the picture data at `start`. The data have restart markers, and 0xff as 0xff00. */

@@ -33,7 +33,7 @@ interface MakeOptions extends Pick<RunOptions, 'caller' | 'signal'> {
   /** The field that contains the image, for errors. */
   campo: string
 }
-interface ReencodeOptions extends MakeOptions, Partial<Pick<Picture, 'sideMax'>> {}
+interface ReencodeOptions extends MakeOptions, Partial<Pick<Picture, 'sideMax' | 'keepsData'>> {}
 
 export interface Images {
   /**
@@ -85,9 +85,9 @@ export default fp<{ config: Pick<Config, 'IMAGE_SIDE_MAX'> }>(async function ima
 
   app.decorate('images', {
     make,
-    async reencode (bytes, { sideMax: own = Infinity, ...options }) {
+    async reencode (bytes, { sideMax: own = Infinity, keepsData = false, ...options }) {
       const sideMax = Math.min(own, config.IMAGE_SIDE_MAX)
-      const made = await make<Picture, Reencoded>(TASK, { bytes, sideMax }, options)
+      const made = await make<Picture, Reencoded>(TASK, { bytes, sideMax, keepsData }, options)
       const { extensions: [extension], contentType } = IMAGE_FORMATS[made.format]
       const { buffer, byteOffset, byteLength } = made.bytes
       const { format, source } = made

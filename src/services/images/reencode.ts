@@ -1,12 +1,15 @@
-import type { Sharp } from 'sharp'
+import sharp from 'sharp'
 import type { ImageFormat, SourceFormat } from '#schemas/image.ts'
 import { withImage, type Opened } from './decode-image.ts'
+import { PIXELS_MAX, SECONDS_MAX } from './image-limits.ts'
 import { keepSegments, pictureSegments } from './jpeg-segments.ts'
 
 export interface Picture {
   bytes: Uint8Array
   /** Maximum length of the longer side in pixels. Larger images are scaled down. */
   sideMax: number
+  /** Whether an upright JPEG that is not scaled down keeps its picture data. */
+  keepsData: boolean
 }
 
 export interface Reencoded { bytes: Uint8Array, format: ImageFormat, source: SourceFormat }
@@ -26,14 +29,14 @@ const OUTPUT = {
 
 /**
  * Decodes an image and re-encodes it upright in its format, or as JPEG if that format is not stored. This drops
- * metadata, including the location of a photo, and any data after the image. A JPEG that needs no other change keeps
- * its picture data: it is decoded only to check it, which takes a third of the time.
+ * metadata, including the location of a photo, and any data after the image. If a JPEG may keep its picture data, it is
+ * decoded only to check it, which takes a third of the time.
  */
-export default async function reencode ({ bytes, sideMax }: Picture): Promise<Opened<Reencoded>> {
+export default async function reencode ({ bytes, sideMax, keepsData }: Picture): Promise<Opened<Reencoded>> {
   return await withImage(bytes, async (image, { format, source, side, isPlain }) => {
-    const segments = source === 'jpeg' && isPlain && side <= sideMax ? pictureSegments(bytes) : undefined
-    if (segments !== undefined) {
-      await decodeSmall(image, side)
+    const isCopied = keepsData && source === 'jpeg' && isPlain && side <= sideMax
+    const segments = isCopied ? pictureSegments(bytes) : undefined
+    if (segments !== undefined && await isSound(bytes, side)) {
       return { bytes: keepSegments(bytes, segments), format, source }
     }
     const target = source === 'jpeg' ? jpegSide(side, sideMax) : sideMax
@@ -43,12 +46,15 @@ export default async function reencode ({ bytes, sideMax }: Picture): Promise<Op
 }
 
 /**
- * Reads all data of a JPEG, and throws if it is damaged. Decoding at an eighth of the size takes a third of the time.
- * The library does so if the result is at most a ninth as wide.
+ * Decodes a JPEG, and returns whether there was no error and no warning. The library overlooks warnings about the last
+ * rows. Other readers may refuse a file that causes a warning. Decoding at an eighth of the size takes a third of the
+ * time. The library does so if the result is at most a ninth as wide.
  */
-async function decodeSmall (image: Sharp, side: number): Promise<void> {
+async function isSound (bytes: Uint8Array, side: number): Promise<boolean> {
   const ninth = Math.max(1, Math.floor(side / 9))
-  await image.resize({ ...INSIDE, width: ninth, height: ninth }).raw().toBuffer()
+  const image = sharp(bytes, { failOn: 'warning', limitInputPixels: PIXELS_MAX, sequentialRead: true })
+    .timeout({ seconds: SECONDS_MAX })
+  return await image.resize({ ...INSIDE, width: ninth, height: ninth }).raw().toBuffer().then(() => true, () => false)
 }
 
 /**

@@ -12,9 +12,9 @@ const turned = await Promise.all([1, 2, 3, 4, 5, 6, 7, 8].map(withOrientation))
 const profiled = await picture().withIccProfile('p3').jpeg().toBuffer()
 const plain = {
   baseline: await jpeg(),
-  progressive: await picture().jpeg({ progressive: true }).toBuffer(),
   'in shades of grey': await picture().greyscale().jpeg().toBuffer()
 }
+const large = await jpeg(800, 600)
 const printed = await picture().toColourspace('cmyk').jpeg().toBuffer()
 const converted = {
   heic: fixture('halves.heic'),
@@ -34,7 +34,7 @@ function fixture (name: string): Buffer {
 }
 
 const reencode = (bytes: Buffer, sideMax?: number) =>
-  app.images.reencode(Buffer.from(bytes), { campo: 'file', caller: 'prova', sideMax })
+  app.images.reencode(Buffer.from(bytes), { campo: 'file', caller: 'prova', sideMax, keepsData: true })
 
 for (const { what, bytes, refusal } of files) {
   if (refusal) {
@@ -78,6 +78,18 @@ t.test('an upright JPEG is stored byte for byte, but for its metadata', async (t
     t.ok((await reencode(bytes)).bytes.equals(bytes), what)
     t.ok((await reencode(behindStart(bytes, segment(0xfe, Buffer.from(MARK))))).bytes.equals(bytes), what)
   }
+})
+
+t.test('a JPEG whose decoding causes a warning is stored as one that does not', async (t) => {
+  const half = Buffer.concat([large.subarray(0, large.length / 2), Buffer.from('ffd9', 'hex')])
+  await t.rejects(sharp(half, { failOn: 'warning' }).raw().toBuffer())
+  await sharp((await reencode(half)).bytes, { failOn: 'warning' }).raw().toBuffer()
+})
+
+t.test('a JPEG keeps its colours if a longer segment states them', async (t) => {
+  const bytes = behindStart(plain.baseline, segment(0xee, Buffer.from('Adobe\0d\0\0\0\0\0\0')))
+  const [sent, kept] = await Promise.all([bytes, (await reencode(bytes)).bytes].map((each) => sharp(each).stats()))
+  for (const [n, { mean }] of sent!.channels.entries()) t.ok(Math.abs(mean - kept!.channels[n]!.mean) < 3, String(n))
 })
 
 t.test('a JPEG of four colour components is stored with three', async (t) => {

@@ -109,11 +109,17 @@ function packedPdf (): Buffer {
 /** Polyglots: image files that are also another format. Only the image is kept. */
 function polyglots (photo: Buffer, drawing: Buffer, still: Buffer): HostileFile[] {
   const comment = Buffer.from(HTML)
+  const text = Buffer.from(`${MARK}!!`)
+  const tables = `\x03${MARK.padEnd(64)}`.repeat(16)
+  const twice = behindStart(photo, segment(0xdb, text)).subarray(2)
   const zip = Buffer.from(`PK\x03\x04${MARK}PK\x05\x06`, 'latin1')
   return [
     { what: 'a JPEG with a page in a comment', bytes: behindStart(photo, segment(0xfe, comment)) },
     { what: 'a JPEG with a page behind it', bytes: Buffer.concat([photo, comment]) },
     { what: 'a JPEG with a ZIP behind it', bytes: Buffer.concat([photo, zip]) },
+    { what: 'a JPEG with another one before its end', bytes: Buffer.concat([photo.subarray(0, -2), twice]) },
+    { what: 'a JPEG with a text as long as a JFIF header', bytes: behindStart(photo, segment(0xe0, text)) },
+    { what: 'a JPEG with a kilobyte of text in tables', bytes: behindStart(photo, segment(0xdb, Buffer.from(tables))) },
     { what: 'a JPEG with another one behind it', bytes: Buffer.concat([photo, photo, Buffer.from(MARK)]) },
     { what: 'a PNG with an SVG in a text', bytes: withChunk(drawing, 'tEXt', Buffer.from(`Comment\0${SVG}`)) },
     { what: 'a PNG with an SVG behind it', bytes: Buffer.concat([drawing, Buffer.from(SVG)]) },
