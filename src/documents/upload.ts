@@ -5,6 +5,7 @@ import { requirePlace, requireVersion, type GuestPlace } from '#src/bookings/ind
 import type { Transaction } from '#src/database/connect.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { expectedVersions } from '#src/lib/etag.ts'
+import { freeMemory } from '#src/lib/free-memory.ts'
 import { authorOf } from '#src/services/audit/log.ts'
 import { readImage } from '#src/services/images/image-text.ts'
 import type { Image } from '#src/services/images/plugin.ts'
@@ -63,11 +64,13 @@ export async function prepareImage (
   signal: AbortSignal
 ): Promise<PreparedImage> {
   const caller = request.principal!.id
-  const image = await images.reencode(readImage(campo, given), { campo, caller, signal, keepsData: true })
+  const image = await images.copy(readImage(campo, given), { campo, caller, signal })
   if (format !== undefined) checkFormat(format, image)
   const name = sidePrefix(side) + image.extension
   const { bytes, contentType } = image
-  return { name, file: await files.write(bytes, { bucket: DOCUMENTS, name, contentType, owner: caller }, STORED_MAX) }
+  const file = await files.write(bytes, { bucket: DOCUMENTS, name, contentType, owner: caller }, STORED_MAX)
+  freeMemory([bytes.buffer])
+  return { name, file }
 }
 
 /**

@@ -42,7 +42,7 @@ export async function saveScan (
   const caller = request.principal!.id
   const picture = image === undefined
     ? undefined
-    : await images.reencode(readImage('image', image), { campo: 'image', caller, signal, keepsData: true })
+    : await images.copy(readImage('image', image), { campo: 'image', caller, signal })
   const id = await repository.takeId(db)
 
   async function keep (tx: Transaction): Promise<Avviso[]> {

@@ -1,4 +1,5 @@
 import { createCipheriv, createDecipheriv } from 'node:crypto'
+import { freeMemory } from '#src/lib/free-memory.ts'
 import type { ByteRange } from '#src/lib/ranges.ts'
 
 /*
@@ -47,13 +48,18 @@ export async function * encrypt (content: AsyncIterable<Buffer>, key: Buffer): A
   // The last chunk is known only at the end of the content.
   for await (const { bytes, isLast } of inStretches(content, CHUNK_BYTES, 1)) {
     const parts: Buffer[] = []
+    const encrypted: ArrayBufferLike[] = []
     for (let start = 0; start < bytes.length || parts.length === 0; start += CHUNK_BYTES) {
       const chunk = bytes.subarray(start, start + CHUNK_BYTES)
       const isEnd = isLast && start + CHUNK_BYTES >= bytes.length
       const cipher = createCipheriv(CIPHER, key, nonce(index++, isEnd), { authTagLength: TAG_BYTES })
-      parts.push(cipher.update(chunk), cipher.final(), cipher.getAuthTag())
+      const part = cipher.update(chunk)
+      encrypted.push(part.buffer)
+      parts.push(part, cipher.final(), cipher.getAuthTag())
     }
-    yield Buffer.concat(parts)
+    const joined = Buffer.concat(parts)
+    freeMemory(encrypted)
+    yield joined
   }
 }
 

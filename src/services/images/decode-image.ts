@@ -62,8 +62,6 @@ interface ImageKind {
   format: ImageFormat
   /** The longer side, in pixels. */
   side: number
-  /** Whether a viewer shows the pixels as they are: upright, and in the default colour space. */
-  isPlain: boolean
 }
 
 // Disables all of the library's decoders, then enables those of accepted formats.
@@ -86,23 +84,20 @@ export async function withImage<Made> (
   try {
     const opened = isPdf(bytes) ? await openPdf(bytes) : await openImage(bytes)
     if ('fault' in opened) return opened
-    const { image, source, width, height, isPlain } = opened
+    const { image, source, width, height } = opened
     const format = isStored(source) ? source : 'jpeg'
-    const kind = { source, format, side: Math.max(width, height), isPlain }
-    const made = await make(image.timeout({ seconds: SECONDS_MAX }), kind)
+    const made = await make(image.timeout({ seconds: SECONDS_MAX }), { source, format, side: Math.max(width, height) })
     return { fault: null, made }
   } catch (err) {
     return { fault: faultOf(err as Error) }
   }
 }
 
-interface OpenImage extends Pick<ImageKind, 'source' | 'isPlain'> { image: Sharp, width: number, height: number }
+interface OpenImage { image: Sharp, source: SourceFormat, width: number, height: number }
 type Rejected = Exclude<Opened<never>, { fault: null }>
 
 async function openImage (bytes: Uint8Array): Promise<OpenImage | Rejected> {
-  const {
-    format, compression, width, height, pages = 1, orientation = 1, hasProfile
-  } = await sharp(bytes, { limitInputPixels: false }).metadata()
+  const { format, compression, width, height, pages = 1 } = await sharp(bytes, { limitInputPixels: false }).metadata()
   const source = sourceOf(format, compression)
   if (source === undefined) return { fault: 'format' }
   if (Math.max(width, height) > SIDE_MAX || width * height > PIXELS_MAX) return { fault: 'large', width, height }
@@ -110,8 +105,7 @@ async function openImage (bytes: Uint8Array): Promise<OpenImage | Rejected> {
   const image = source === 'heic'
     ? ofPixels(await decodeHeic(bytes))
     : sharp(bytes, { failOn: 'error', limitInputPixels: PIXELS_MAX, sequentialRead: true }).autoOrient()
-  const isPlain = orientation === 1 && !hasProfile
-  return { image: isStored(source) ? image : image.flatten({ background: 'white' }), source, width, height, isPlain }
+  return { image: isStored(source) ? image : image.flatten({ background: 'white' }), source, width, height }
 }
 
 async function openPdf (bytes: Uint8Array): Promise<OpenImage | Rejected> {
@@ -119,7 +113,7 @@ async function openPdf (bytes: Uint8Array): Promise<OpenImage | Rejected> {
   if (picture === undefined) return { fault: 'pdf' }
   const { width, height } = picture
   if (Math.max(width, height) > SIDE_MAX) return { fault: 'large', width, height }
-  return { image: ofPixels(picture).flatten({ background: 'white' }), source: 'pdf', width, height, isPlain: true }
+  return { image: ofPixels(picture).flatten({ background: 'white' }), source: 'pdf', width, height }
 }
 
 function ofPixels ({ data, turn = 0, ...raw }: RawImage): Sharp {

@@ -5,8 +5,9 @@ import {
 import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { LavoroNonRiuscito } from '../workers/errors.ts'
-import type { RunOptions } from '../workers/pool.ts'
+import type { RunOptions, Workers } from '../workers/pool.ts'
 import { PIXELS_MAX } from './image-limits.ts'
+import type { CopiedJpeg } from './copy-jpeg.ts'
 import type { ImageFault, Opened } from './decode-image.ts'
 import { ImmagineTroppoGrande } from './errors.ts'
 import type { Picture, Reencoded } from './reencode.ts'
@@ -33,7 +34,7 @@ interface MakeOptions extends Pick<RunOptions, 'caller' | 'signal'> {
   /** The field that contains the image, for errors. */
   campo: string
 }
-interface ReencodeOptions extends MakeOptions, Partial<Pick<Picture, 'sideMax' | 'keepsData'>> {}
+interface ReencodeOptions extends MakeOptions, Partial<Pick<Picture, 'sideMax'>> {}
 
 export interface Images {
   /**
@@ -44,6 +45,8 @@ export interface Images {
    * @throws ServizioOccupato when too many images are queued, LavoroTroppoLungo past the deadline
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
+  /** Like `reencode`, but an upright JPEG that needs no scaling keeps its picture data. */
+  copy (bytes: Buffer<ArrayBuffer>, options: MakeOptions): Promise<Image>
   /**
    * Runs another task on untrusted image bytes, with the same errors. The task is the default export of a module, and
    * opens the bytes with `withImage`.
@@ -59,42 +62,63 @@ declare module 'fastify' {
   }
 }
 
-const TASK = new URL('reencode.ts', import.meta.url)
+const REENCODE = new URL('reencode.ts', import.meta.url)
+const JPEG_START = 0xffd8
+const COPY = new URL('copy-jpeg.ts', import.meta.url)
 /** Longer than the decoder's own timeout. */
 const DEADLINE_MS = 30_000
 
 /** Processes untrusted images. */
 export default fp<{ config: Pick<Config, 'IMAGE_SIDE_MAX'> }>(async function images (app, { config }) {
-  async function make<Payload extends { bytes: Uint8Array }, Made> (
-    module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, { campo, caller, signal }: MakeOptions
-  ): Promise<Made> {
-    const opened = await app.imageWorkers.run<(payload: Payload) => Promise<Opened<Made>>>(module, payload, {
-      caller,
-      signal,
-      deadlineMs: DEADLINE_MS,
-      transfer: transferable(payload.bytes)
-    }).catch((err: unknown) => {
+  async function run<Payload, Result> (
+    pool: Workers, module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> },
+    { campo, caller, signal }: MakeOptions
+  ): Promise<Result> {
+    const options = { caller, signal, deadlineMs: DEADLINE_MS, transfer: transferable(payload.bytes) }
+    return await pool.run<(payload: Payload) => Promise<Result>>(module, payload, options).catch((err: unknown) => {
       // The image needs too much memory, so a retry would fail too.
       if (err instanceof LavoroNonRiuscito) throw new CampiNonValidi({ campo, messaggio: FAULTS.complex })
       throw err
     })
+  }
+
+  async function make<Payload extends { bytes: Uint8Array }, Made> (
+    module: URL, payload: Payload & { bytes: Buffer<ArrayBuffer> }, options: MakeOptions
+  ): Promise<Made> {
+    const opened = await run<Payload, Opened<Made>>(app.imageWorkers, module, payload, options)
     if (opened.fault === null) return opened.made
     if (opened.fault === 'large') throw new ImmagineTroppoGrande(String(opened.width), String(opened.height))
-    throw new CampiNonValidi({ campo, messaggio: FAULTS[opened.fault] })
+    throw new CampiNonValidi({ campo: options.campo, messaggio: FAULTS[opened.fault] })
+  }
+
+  async function reencode (
+    bytes: Buffer<ArrayBuffer>, { sideMax: own = Infinity, ...options }: ReencodeOptions
+  ): Promise<Image> {
+    const sideMax = Math.min(own, config.IMAGE_SIDE_MAX)
+    return imageOf(await make<Picture, Reencoded>(REENCODE, { bytes, sideMax }, options))
   }
 
   app.decorate('images', {
     make,
-    async reencode (bytes, { sideMax: own = Infinity, keepsData = false, ...options }) {
-      const sideMax = Math.min(own, config.IMAGE_SIDE_MAX)
-      const made = await make<Picture, Reencoded>(TASK, { bytes, sideMax, keepsData }, options)
-      const { extensions: [extension], contentType } = IMAGE_FORMATS[made.format]
-      const { buffer, byteOffset, byteLength } = made.bytes
-      const { format, source } = made
-      return { bytes: Buffer.from(buffer, byteOffset, byteLength), format, source, contentType, extension }
+    reencode,
+    async copy (bytes, options) {
+      if (bytes.length < 2 || bytes.readUInt16BE() !== JPEG_START) return await reencode(bytes, options)
+      const payload = { bytes, sideMax: config.IMAGE_SIDE_MAX }
+      const copied = await run<Picture, CopiedJpeg>(app.copyWorkers, COPY, payload, options)
+      if (copied.isCopied) return imageOf({ bytes: copied.bytes, format: 'jpeg', source: 'jpeg' })
+      return await reencode(bufferOf(copied.bytes), options)
     }
   })
 }, { name: 'images', dependencies: ['workers'] })
+
+function imageOf ({ bytes, format, source }: Reencoded): Image {
+  const { extensions: [extension], contentType } = IMAGE_FORMATS[format]
+  return { bytes: bufferOf(bytes), format, source, contentType, extension }
+}
+
+function bufferOf ({ buffer, byteOffset, byteLength }: Uint8Array): Buffer<ArrayBuffer> {
+  return Buffer.from(buffer as ArrayBuffer, byteOffset, byteLength)
+}
 
 /** Small buffers share memory with others, so they are copied. */
 function transferable ({ buffer, byteLength }: Buffer<ArrayBuffer>): ArrayBuffer[] {

@@ -1,15 +1,10 @@
-import sharp from 'sharp'
 import type { ImageFormat, SourceFormat } from '#schemas/image.ts'
 import { withImage, type Opened } from './decode-image.ts'
-import { PIXELS_MAX, SECONDS_MAX } from './image-limits.ts'
-import { keepSegments, pictureSegments } from './jpeg-segments.ts'
 
 export interface Picture {
   bytes: Uint8Array
   /** Maximum length of the longer side in pixels. Larger images are scaled down. */
   sideMax: number
-  /** Whether an upright JPEG that is not scaled down keeps its picture data. */
-  keepsData: boolean
 }
 
 export interface Reencoded { bytes: Uint8Array, format: ImageFormat, source: SourceFormat }
@@ -29,32 +24,14 @@ const OUTPUT = {
 
 /**
  * Decodes an image and re-encodes it upright in its format, or as JPEG if that format is not stored. This drops
- * metadata, including the location of a photo, and any data after the image. If a JPEG may keep its picture data, it is
- * decoded only to check it, which takes a third of the time.
+ * metadata, including the location of a photo, and any data after the image.
  */
-export default async function reencode ({ bytes, sideMax, keepsData }: Picture): Promise<Opened<Reencoded>> {
-  return await withImage(bytes, async (image, { format, source, side, isPlain }) => {
-    const isCopied = keepsData && source === 'jpeg' && isPlain && side <= sideMax
-    const segments = isCopied ? pictureSegments(bytes) : undefined
-    if (segments !== undefined && await isSound(bytes, side)) {
-      return { bytes: keepSegments(bytes, segments), format, source }
-    }
+export default async function reencode ({ bytes, sideMax }: Picture): Promise<Opened<Reencoded>> {
+  return await withImage(bytes, async (image, { format, source, side }) => {
     const target = source === 'jpeg' ? jpegSide(side, sideMax) : sideMax
     const sized = image.resize({ ...INSIDE, width: target, height: target })
     return { bytes: await sized.toFormat(format, OUTPUT[format]).toBuffer(), format, source }
   })
-}
-
-/**
- * Decodes a JPEG, and returns whether there was no error and no warning. The library overlooks warnings about the last
- * rows. Other readers may refuse a file that causes a warning. Decoding at an eighth of the size takes a third of the
- * time. The library does so if the result is at most a ninth as wide.
- */
-async function isSound (bytes: Uint8Array, side: number): Promise<boolean> {
-  const ninth = Math.max(1, Math.floor(side / 9))
-  const image = sharp(bytes, { failOn: 'warning', limitInputPixels: PIXELS_MAX, sequentialRead: true })
-    .timeout({ seconds: SECONDS_MAX })
-  return await image.resize({ ...INSIDE, width: ninth, height: ninth }).raw().toBuffer().then(() => true, () => false)
 }
 
 /**

@@ -4,6 +4,8 @@ import { workerPool, type Workers } from './pool.ts'
 
 /** Maximum concurrent PDFs. With several processors, one stays free for the event loop. */
 const PDF_THREADS_MAX = 2
+/** Maximum concurrent copies of JPEGs, which need little native memory. */
+const COPY_THREADS_MAX = 2
 /** Maximum waiting tasks of one pool. */
 const WAITING = 32
 /** Maximum wait. With the longest task it is shorter than the usual timeout of a proxy (two minutes). */
@@ -16,21 +18,25 @@ declare module 'fastify' {
     pdfWorkers: Workers
     /** A single thread, for tasks that use native memory, which no limit covers. */
     imageWorkers: Workers
+    /** Copies JPEGs without re-encoding them. */
+    copyWorkers: Workers
     /** Searches decoded images for a machine-readable zone. */
     zoneWorkers: Workers
   }
 }
 
-/** Runs CPU-intensive tasks outside the event loop. PDFs, images and zones have separate pools. */
+/** Runs CPU-intensive tasks outside the event loop. Each kind has its own pool. */
 export default fp(async function workers (app) {
   const limits = { waiting: WAITING, waitMs: WAIT_MS, memoryMb: MEMORY_MB, idleMs: IDLE_MS }
   const pools = {
     pdfWorkers: workerPool({ threads: Math.max(1, Math.min(PDF_THREADS_MAX, availableParallelism() - 1)), ...limits }),
     imageWorkers: workerPool({ threads: 1, ...limits }),
+    copyWorkers: workerPool({ threads: Math.min(COPY_THREADS_MAX, availableParallelism()), ...limits }),
     zoneWorkers: workerPool({ threads: 1, ...limits })
   }
   app.decorate('pdfWorkers', { run: pools.pdfWorkers.run })
   app.decorate('imageWorkers', { run: pools.imageWorkers.run })
+  app.decorate('copyWorkers', { run: pools.copyWorkers.run })
   app.decorate('zoneWorkers', { run: pools.zoneWorkers.run })
   app.addGauge({
     name: 'worker_tasks',
