@@ -26,9 +26,11 @@ export async function deskBench ({ few, many, peer }: Servers): Promise<BenchRes
   const calendar = '/calendario?da=2026-11-01'
   return [
     ...await bytes(few, cookie),
-    await cost(few, bare, { name: 'Oggi, 10,000 bookings, 200 units', path: '/oggi', headers: { cookie }, limit: 600 }),
+    await cost(few, bare, {
+      name: 'Oggi, 10,000 bookings, 200 units', path: '/oggi', headers: { cookie }, limit: 1100
+    }),
     await cost(many, bare, {
-      name: 'Calendario, 100 units × 31 days', path: calendar, headers: { cookie: other }, limit: 1000
+      name: 'Calendario, 100 units × 31 days', path: calendar, headers: { cookie: other }, limit: 2200
     }),
     ...CHROMIUM === undefined ? [] : [await painting(many, calendar, other)],
     await cost(many, bare, { name: '/api/v1/oggi, 200,000 bookings', path: DESK, headers: KEY, limit: 100 }),

@@ -17,7 +17,7 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/cli'], lines: 1727, files: 20 },
   { folders: ['src/desk'], lines: 11_330, files: 92 },
   { folders: ['src'], lines: 75_342, files: 791 },
-  { folders: ['test'], lines: 72_876, files: 462 }
+  { folders: ['test'], lines: 72_878, files: 462 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */
