@@ -11,7 +11,7 @@ export interface Reencoded { bytes: Uint8Array, format: ImageFormat, source: Sou
 
 /** With the default kernel a photo of 12 megapixels takes a sixth more time. */
 const INSIDE = { fit: 'inside', withoutEnlargement: true, kernel: 'linear' } as const
-/** Minimum side of a JPEG that is reduced to a third. */
+/** Minimum longer side of a JPEG after its reduction to a third. */
 const THIRD_MIN = 2000
 /** Text on a document must stay readable after the second compression. */
 const OUTPUT = {
@@ -36,9 +36,9 @@ export default async function reencode ({ bytes, sideMax }: Picture): Promise<Op
 
 /**
  * The library decodes a JPEG at half size if the result is at most a third as wide. So a reduction to a third takes two
- * thirds of the time of a reduction to a half.
+ * thirds of the time of a reduction to a half. The result has at least half of `sideMax`.
  */
 function jpegSide (side: number, sideMax: number): number {
   const third = Math.floor(side / 3)
-  return side > sideMax && third >= THIRD_MIN ? Math.min(third, sideMax) : sideMax
+  return side > sideMax && third >= Math.max(THIRD_MIN, sideMax / 2) ? Math.min(third, sideMax) : sideMax
 }
