@@ -12,7 +12,7 @@ import type { Image } from '#src/services/images/plugin.ts'
 import type { WrittenFile } from '#src/services/files/file-service.ts'
 import { DOCUMENTS, sidePrefix } from './image-names.ts'
 
-/** Maximum bytes of a re-encoded image, which may be larger than the original. */
+/** Maximum bytes of a stored image. A re-encoded one may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files'>
@@ -53,7 +53,7 @@ export async function saveImage (
 }
 
 /**
- * Re-encodes an image and writes its file. The caller stores the row with `keepImage`, inside `files.settle`.
+ * Checks an image and writes its file. The caller stores the row with `keepImage`, inside `files.settle`.
  * @throws CampiNonValidi, ContenutoTroppoGrande and ImmagineTroppoGrande (413), ServizioOccupato (503)
  */
 export async function prepareImage (

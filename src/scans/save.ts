@@ -11,7 +11,7 @@ import { scanNotices, unknownStates } from './scan-notices.ts'
 import { pictureName, PICTURES } from './scan-pictures.ts'
 import type { ScanRepository } from './repository.ts'
 
-/** Maximum bytes of a re-encoded picture, which may be larger than the original. */
+/** Maximum bytes of a stored picture. A re-encoded one may be larger than the original. */
 const STORED_MAX = 64 * 1024 * 1024
 
 type App = Pick<FastifyInstance, 'db' | 'audit' | 'images' | 'files' | 'guestCodes'>

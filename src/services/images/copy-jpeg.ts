@@ -18,8 +18,8 @@ export default async function copyJpeg ({ bytes, sideMax }: Picture): Promise<Co
 }
 
 /**
- * Whether a viewer shows the pixels as they are, upright and in the default colour space, and the JPEG decodes without
- * a warning, with which other readers may refuse it. The library overlooks warnings about the last rows.
+ * Whether the JPEG is upright, in the default colour space, not scaled down, and decodes without a warning. Other
+ * decoders may refuse a JPEG with a warning. The library overlooks warnings about the last rows.
  */
 async function isSound (bytes: Uint8Array, sideMax: number): Promise<boolean> {
   const image = sharp(bytes, { failOn: 'warning', sequentialRead: true }).timeout({ seconds: SECONDS_MAX })

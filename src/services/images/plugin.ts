@@ -6,8 +6,8 @@ import type { Config } from '#src/config/config.ts'
 import { CampiNonValidi } from '#src/lib/errors.ts'
 import { LavoroNonRiuscito } from '../workers/errors.ts'
 import type { RunOptions, Workers } from '../workers/pool.ts'
-import { PIXELS_MAX } from './image-limits.ts'
 import type { CopiedJpeg } from './copy-jpeg.ts'
+import { PIXELS_MAX } from './image-limits.ts'
 import type { ImageFault, Opened } from './decode-image.ts'
 import { ImmagineTroppoGrande } from './errors.ts'
 import type { Picture, Reencoded } from './reencode.ts'
@@ -20,7 +20,7 @@ const FAULTS: Readonly<Record<ImageFault, string>> = {
   pdf: `è un PDF: serve una pagina sola, con una sola immagine di al massimo ${PIXELS_MAX / 1e6} megapixel`
 }
 
-/** A re-encoded image. */
+/** An image that is safe to store. */
 export interface Image {
   bytes: Buffer
   format: ImageFormat
@@ -45,7 +45,7 @@ export interface Images {
    * @throws ServizioOccupato when too many images are queued, LavoroTroppoLungo past the deadline
    */
   reencode (bytes: Buffer<ArrayBuffer>, options: ReencodeOptions): Promise<Image>
-  /** Like `reencode`, but an upright JPEG that needs no scaling keeps its picture data. */
+  /** Like `reencode`, but keeps the picture data of a JPEG that can be shown as it is. See `copyJpeg`. */
   copy (bytes: Buffer<ArrayBuffer>, options: MakeOptions): Promise<Image>
   /**
    * Runs another task on untrusted image bytes, with the same errors. The task is the default export of a module, and
@@ -63,7 +63,6 @@ declare module 'fastify' {
 }
 
 const REENCODE = new URL('reencode.ts', import.meta.url)
-const JPEG_START = 0xffd8
 const COPY = new URL('copy-jpeg.ts', import.meta.url)
 /** Longer than the decoder's own timeout. */
 const DEADLINE_MS = 30_000
@@ -102,7 +101,7 @@ export default fp<{ config: Pick<Config, 'IMAGE_SIDE_MAX'> }>(async function ima
     make,
     reencode,
     async copy (bytes, options) {
-      if (bytes.length < 2 || bytes.readUInt16BE() !== JPEG_START) return await reencode(bytes, options)
+      if (bytes[0] !== 0xff || bytes[1] !== 0xd8) return await reencode(bytes, options)
       const payload = { bytes, sideMax: config.IMAGE_SIDE_MAX }
       const copied = await run<Picture, CopiedJpeg>(app.copyWorkers, COPY, payload, options)
       if (copied.isCopied) return imageOf({ bytes: copied.bytes, format: 'jpeg', source: 'jpeg' })

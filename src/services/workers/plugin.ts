@@ -8,7 +8,7 @@ const PDF_THREADS_MAX = 2
 const COPY_THREADS_MAX = 2
 /** Maximum waiting tasks of one pool. */
 const WAITING = 32
-/** Maximum wait. With the longest task it is shorter than the usual timeout of a proxy (two minutes). */
+/** Maximum wait in one pool. With the longest task it is shorter than the usual timeout of a proxy (two minutes). */
 const WAIT_MS = 60_000
 const MEMORY_MB = 256
 const IDLE_MS = 30_000
@@ -18,7 +18,7 @@ declare module 'fastify' {
     pdfWorkers: Workers
     /** A single thread, for tasks that use native memory, which no limit covers. */
     imageWorkers: Workers
-    /** Copies JPEGs without re-encoding them. */
+    /** Checks JPEGs, and removes metadata of those that need no re-encoding. */
     copyWorkers: Workers
     /** Searches decoded images for a machine-readable zone. */
     zoneWorkers: Workers
