@@ -25,9 +25,9 @@ export async function fill (clusterUrl: string, database: string, total: number)
 }
 
 /**
- * Inserts fictitious bookings of two guests each, in any schema version. Most of the time goes to generated columns, so
- * two connections insert. Triggers are off: they would only count the bookings, which happens here, and announce each
- * booking as a new event.
+ * Inserts fictitious bookings of two guests each, in any schema version. Generated columns take most of the time, so
+ * two connections insert. Triggers are off. One would count the bookings, which is done here at once. Another would
+ * record an event for each booking.
  */
 export async function fillBookings (url: string, total: number): Promise<void> {
   await administer(url, async (sql) => {
@@ -45,8 +45,8 @@ export async function fillBookings (url: string, total: number): Promise<void> {
   })
 }
 
-/** Builds the indexes of bookings and guests after the work, which is faster than to extend them row by row. */
-export async function withoutIndexes (sql: postgres.ISql, work: () => Promise<void>): Promise<void> {
+/** Rebuilds the indexes of bookings and guests after the work, which is faster than extending them row by row. */
+async function withoutIndexes (sql: postgres.ISql, work: () => Promise<void>): Promise<void> {
   const indexes = await sql<{ name: string, definition: string }[]>`
     select indexrelid::regclass::text as name, pg_get_indexdef(indexrelid) as definition from pg_index
     where indrelid in ('prenotazioni'::regclass, 'ospiti'::regclass) and not indisunique`

@@ -14,8 +14,8 @@ const QUALITY = 88
 const ROUNDS = 31
 
 /**
- * Compares a 2 MB photo upload (check, encryption, disk, database) with its re-encoding by sharp, as a server does that
- * keeps no bytes of a stranger. One body is the image, the other is JSON with the image in Base64.
+ * Compares a 2 MB photo upload (check, encryption, disk, database) with re-encoding it by sharp. A server that keeps no
+ * uploaded bytes must do that. One body is the image, the other is JSON with the image in Base64.
  */
 export async function uploads (server: Running): Promise<BenchResult[]> {
   const { url } = server
@@ -30,7 +30,7 @@ export async function uploads (server: Running): Promise<BenchResult[]> {
     booking_id, guest_idx: 0, side: 'front', base64Image: photo.toString('base64'), ext: 'jpg'
   }))
   const uploadJson = async () => { await post(url, '/api/documents/upload', json) }
-  const name = `upload of a photo of ${(photo.length / 1e6).toFixed(1)} MB, against its encoding by sharp`
+  const name = `upload of a photo of ${(photo.length / 1e6).toFixed(1)} MB, against its re-encoding by sharp`
   const encode = async () => { await sharp(photo).autoOrient().jpeg().toBuffer() }
   const spent = { upload: [] as number[], json: [] as number[], encode: [] as number[] }
   const counted = (work: () => Promise<void>, amounts: number[], cpu: () => number) => async () => {

@@ -15,7 +15,7 @@ export interface Measured { name: string, ratio: number, lowest: number, highest
 export interface Rounds {
   rounds?: number
   warmUps?: number
-  /** CPU times that the contestants collect. Those of the warm-ups are dropped. */
+  /** CPU times that the contestants collect. `interleaved` drops those of the warm-ups. */
   spent?: Record<string, number[]>
 }
 

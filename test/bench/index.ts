@@ -39,14 +39,14 @@ const FEW = 1000
 const SOME = 10_000
 const MANY = 1_000_000
 
-/** Opens what a part needs. All of it closes after the part, the last first. */
+/** Opens folders and servers for a part, and closes them after it in reverse order. */
 interface Opener {
   folder (): string
   /** Starts a PostgreSQL and returns its URL. */
   cluster (): Promise<string>
   /** Starts Locanda with a folder of its own. */
   locanda (options: { databaseUrl?: string, environ?: Record<string, string> }): Promise<Running>
-  peer (started: Promise<Running>): Promise<Running>
+  server (started: Promise<Running>): Promise<Running>
 }
 
 const PARTS: Record<string, (open: Opener) => Promise<void>> = {
@@ -59,10 +59,10 @@ const PARTS: Record<string, (open: Opener) => Promise<void>> = {
     const databaseUrl = await databaseForDay(url)
     const many = await open.locanda({ databaseUrl })
     report(await deskBench({
-      few: await open.locanda({ databaseUrl: few }), many, peer: await open.peer(startPeer(few))
+      few: await open.locanda({ databaseUrl: few }), many, peer: await open.server(startPeer(few))
     }))
-    report(await dayBench(many, await open.peer(startDayPeer(databaseUrl))))
-    // The last one, because it adds bookings.
+    report(await dayBench(many, await open.server(startDayPeer(databaseUrl))))
+    // Must be last, because it adds bookings.
     report([await creationWithUnit(many)])
   },
   upgrade: async (open) => report([await upgrade(await open.cluster())]),
@@ -139,8 +139,8 @@ async function run (name: string, part: (open: Opener) => Promise<void>): Promis
       closing.push(stop)
       return url
     },
-    locanda: (options) => open.peer(startLocanda({ dataDir: open.folder(), ...options })),
-    async peer (started) {
+    locanda: (options) => open.server(startLocanda({ dataDir: open.folder(), ...options })),
+    async server (started) {
       closing.push((await started).stop)
       return started
     }
@@ -159,18 +159,18 @@ async function servers (open: Opener): Promise<void> {
   const url = await open.cluster()
   const few = await fill(url, 'bench_few', FEW)
   const small = await open.locanda({ databaseUrl: few })
-  report(await throughput(small, await open.peer(startPeer(few))))
+  report(await throughput(small, await open.server(startPeer(few))))
   report([await endurance(small), await bearer(small), await underSignIns(small)])
   const folder = open.folder()
   const masterKey = randomBytes(32).toString('base64')
   const others = await fill(url, 'bench_limits', FEW)
-  const limited = (limits: boolean) => open.peer(startLimited(others, folder, masterKey, limits))
+  const limited = (limits: boolean) => open.server(startLimited(others, folder, masterKey, limits))
   report([await costOfLimits(await limited(true), await limited(false)), await amongSlowClients(small)])
   const databaseUrl = await databaseForCreations(url)
-  report([await creation(await open.locanda({ databaseUrl }), await open.peer(startPeer(databaseUrl)))])
+  report([await creation(await open.locanda({ databaseUrl }), await open.server(startPeer(databaseUrl)))])
   const many = await fill(url, 'bench_many', MANY)
   const large = await open.locanda({ databaseUrl: many })
-  const bare = await open.peer(startPeer(many))
+  const bare = await open.server(startPeer(many))
   const medium = await open.locanda({ databaseUrl: await fill(url, 'bench_some', SOME) })
   report(await growth(large, small))
   report(await searching(large, bare))
