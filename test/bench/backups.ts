@@ -92,7 +92,7 @@ export async function nightlyBackup (clusterUrl: string): Promise<BenchResult[]>
       amounts.push(server.peak() - before)
       return among
     }, { rounds: ROUNDS })
-    return [waiting, under(100, 'MB', { name: 'backup of a server: growth of memory', amounts })]
+    return [waiting, under(150, 'MB', { name: 'backup of a server: growth of memory', amounts })]
   } finally {
     await server.stop()
     rmSync(dataDir, { recursive: true })
