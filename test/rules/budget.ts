@@ -7,7 +7,7 @@ interface Budget { folders: readonly string[], lines: number, files: number }
 
 /** A budget may only shrink, unless a feature needs more. */
 export const BUDGETS: readonly Budget[] = [
-  { folders: ['src/database', 'src/services', 'src/http'], lines: 9218, files: 104 },
+  { folders: ['src/database', 'src/services', 'src/http'], lines: 9217, files: 104 },
   { folders: ['src/identity'], lines: 13_153, files: 127 },
   { folders: ['src/alloggiati'], lines: 15_324, files: 128 },
   { folders: ['src/backup', 'src/events'], lines: 3033, files: 28 },
@@ -16,8 +16,8 @@ export const BUDGETS: readonly Budget[] = [
   { folders: ['src/scanning'], lines: 4206, files: 57 },
   { folders: ['src/cli'], lines: 1727, files: 20 },
   { folders: ['src/desk'], lines: 11_330, files: 92 },
-  { folders: ['src'], lines: 75_342, files: 791 },
-  { folders: ['test'], lines: 72_878, files: 462 }
+  { folders: ['src'], lines: 75_341, files: 791 },
+  { folders: ['test'], lines: 72_887, files: 462 }
 ]
 
 /** Lines of all patches to packages in `.patches`. */

@@ -13,14 +13,14 @@ const APP15 = 0xef
 const FRAMES: readonly number[] = [0xc0, 0xc1]
 /** Huffman tables, quantization tables and the restart interval. */
 const TABLES: readonly number[] = [0xc4, 0xdb, 0xdd]
-/** Four optimized Huffman tables have 800 bytes. More could be a text, such as a script. */
+/** The four Huffman tables in one segment have at most 418. More could be a text, such as a script. */
 const TABLE_BYTES_MAX = 1024
 /** The segments that state the colours: JFIF without a thumbnail, and Adobe. */
 const COLOURS: Readonly<Record<number, { name: string, size: number }>> = {
   [APP0]: { name: 'JFIF\0', size: 16 },
   [APP14]: { name: 'Adobe', size: 14 }
 }
-/** A camera writes fewer than 100. */
+/** Limits the memory for a file of many empty segments. */
 const SEGMENTS_MAX = 1000
 
 /** The bytes from `start` up to, not including, `end`. */
